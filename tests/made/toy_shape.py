@@ -20,6 +20,7 @@ from cloister.cli import commands, main
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.pipeline.provenance import completed, passed
 from cloister.release.codebook import codebook_of
+from cloister.release.derived import Derived
 from cloister.release.figures import Counted, ReportCounts
 from cloister.release.folder import read_data
 from cloister.release.head import DATA, Count, Delimiter, ManifestHead, Section, Share
@@ -30,7 +31,7 @@ from cloister.settings.declaration import Help, Key, ReleaseOptions
 from cloister.shapes import registry
 from cloister.shapes.protocol import Original, Prepared
 from cloister.shapes.registry import Form, ShapeEntry
-from cloister.verification.driver import Checker, Facts
+from cloister.verification.driver import Checker
 
 WORD = "word"
 
@@ -126,18 +127,29 @@ def verified(frame, k):
     return checks.verdict("recomputed from the released file")
 
 
-def counted(frame, k):
-    """What the report shows."""
-    words = frame[WORD].cast(pl.String).value_counts()
-    by_word = dict(zip(words[WORD].to_list(), words["count"].to_list(), strict=True))
-    columns = (Counted("data", WORD, "patients", by_word),)
-    return ReportCounts(k=k, sizes=words["count"], of="patients", by="the word", columns=columns, files={})
+@dataclass(frozen=True, repr=False)
+class DerivedWords(Derived):
+    """What follows from the words, and from k."""
 
+    frame: pl.DataFrame
+    k: int
 
-def codebook(frame):
-    """What words mean."""
-    labels = sorted(set(frame[WORD].cast(pl.String)))
-    return codebook_of([(WORD, "quasi-identifier", None, None, label, "as recorded") for label in labels])
+    def parts(self):
+        """The records, and the rule."""
+        rule = Rule(model="k-anonymity", k=self.k)
+        return {("records", "released"): self.frame.height, ("guarantee", "rules"): [rule]}
+
+    def codebook(self):
+        """What words mean."""
+        labels = sorted(set(self.frame[WORD].cast(pl.String)))
+        return codebook_of([(WORD, "quasi-identifier", None, None, label, "as recorded") for label in labels])
+
+    def report_counts(self):
+        """What the report shows."""
+        words = self.frame[WORD].cast(pl.String).value_counts()
+        by_word = dict(zip(words[WORD].to_list(), words["count"].to_list(), strict=True))
+        columns = (Counted("data", WORD, "patients", by_word),)
+        return ReportCounts(k=self.k, sizes=words["count"], of="patients", by="the word", columns=columns, files={})
 
 
 class WordsChecker(Checker):
@@ -155,11 +167,9 @@ class WordsChecker(Checker):
         """Count again."""
         return verified(release.files, release.manifest.settings.k)
 
-    def facts(self, release):
+    def derive(self, release):
         """Count the records."""
-        k, found = release.manifest.settings.k, release.manifest.records.released
-        wrong = [] if found == release.files.height else ["records.released does not follow from the files"]
-        return Facts(wrong, codebook(release.files), counted(release.files, k))
+        return DerivedWords(release.files, release.manifest.settings.k)
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,24 +210,20 @@ class PreparedWords(Prepared):
         kept = every.filter(every.is_in(every.value_counts().filter(pl.col("count") >= k)[WORD].implode())).sort()
         frame = (kept.str.to_uppercase() if self.options.shout else kept).to_frame()
         passed(verified(frame, k))
-        described = {
+        derived = DerivedWords(frame, k)
+        stated = {
             "shape": "words",
             "method": "common",
             "settings": {"k": k, "shout": self.options.shout},
             "columns": {WORD: {"role": "quasi-identifier"}},
-            "records": {"in": "withheld", "released": frame.height, "suppressed": "withheld"},
-            "guarantee": {
-                "rules": [{"model": "k-anonymity", "k": k}],
-                "verified": True,
-                "one_row_per_patient": "assumed",
-            },
+            "records": {"in": "withheld", "suppressed": "withheld"},
+            "guarantee": {"verified": True, "one_row_per_patient": "assumed"},
             "utility": {"loss": 0.5},
         }
         return WordsRelease(
-            codebook=codebook(frame),
-            manifest=completed(described, source=self.options.data.name, seed=0, watch=self.run.watch),
+            manifest=completed(stated, derived, source=self.options.data.name, seed=0, watch=self.run.watch),
+            derived=derived,
             custody=Custody({}),
-            shown=lambda: counted(frame, k),
             frame=frame,
             format="csv",
             delimiter=",",

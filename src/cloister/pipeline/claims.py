@@ -10,7 +10,7 @@ from cloister.io.foreign import interruptible
 from cloister.release.release import Custody
 from cloister.results import Stopwatch
 from cloister.shapes.claims.format.data import Claims
-from cloister.shapes.claims.format.facts import codebook, counted, facts_of, read_population, report_counts, voter_list
+from cloister.shapes.claims.format.facts import counted, facts_of, read_population, voter_list
 from cloister.shapes.claims.format.manifest import ClaimsPromise
 from cloister.shapes.claims.format.released_columns import QUASI, TABLES, plan_published
 from cloister.shapes.claims.method.encode import encode
@@ -58,19 +58,18 @@ def protect_claims(
         promise = ClaimsPromise(laid.form, published, risk)
         passed(verify(laid.files, promise, original))
     with watch.stage("measure"):
-        facts, people = facts_of(laid.files, laid.form, published), None
+        people = None
         if population is not None:
             people = counted(population, prepared.claims, laid.files.patients, laid.form)
+        facts = facts_of(laid.files, laid.form, published)
         voters = facts.voters if people is None else voter_list(people, settings.k, is_population=True)
         attacks = evaluate(prepared, protected, laid, people)
-        manifest = described(data, prepared, protected, laid, risk, facts, attacks, voters)
-        book = codebook(laid.files, laid.form)
+        stated, derived = described(data, prepared, protected, laid, risk, facts, attacks, voters)
         secret = crosswalk_of(data, prepared.claims, origin, laid.files.patients.to_series(0))
     return ClaimsRelease(
-        codebook=book,
-        manifest=completed(manifest, source=data.names[0], seed=plan.risk.seed, watch=watch),
+        manifest=completed(stated, derived, source=data.names[0], seed=plan.risk.seed, watch=watch),
+        derived=derived,
         custody=Custody(exact_figures(data, prepared, protected) | dict(custody or {}), secret),
-        shown=lambda: report_counts(laid.files, laid.form, protected.settings.k),
         files=laid.files,
         format=data.format,
         delimiter=data.delimiter,

@@ -9,19 +9,12 @@ from cloister.io.foreign import interruptible
 from cloister.release.release import Custody
 from cloister.results import Manifest, Stopwatch
 from cloister.shapes.codes.data import GivenCodes
-from cloister.shapes.codes.manifest import data_frame, described
+from cloister.shapes.codes.manifest import data_frame, described, left_out_of
 from cloister.shapes.codes.policy import as_published
 from cloister.shapes.codes.request import check_codes
 from cloister.shapes.disassociation.format.data import DisassociationRequest, ProtectedCodes
-from cloister.shapes.disassociation.format.manifest import (
-    NO_SETS,
-    codebook,
-    count_sets,
-    facts_of,
-    rules_of,
-    settings_of,
-    shown_of,
-)
+from cloister.shapes.disassociation.format.facts import DerivedChunks, count_sets
+from cloister.shapes.disassociation.format.manifest import NO_SETS, settings_of
 from cloister.shapes.disassociation.method.protect import disassociate, load_kernels
 from cloister.shapes.disassociation.method.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
@@ -63,13 +56,12 @@ def verified_codes(
         passed(interruptible(lambda: check(released)))
     with watch.stage("measure"):
         exact = exact_figures(given, request, protected, seed)
-        manifest = describe_disassociation(given, request, protected)
+        stated, derived = describe_disassociation(given, request, protected)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
     return CodesRelease(
-        codebook=codebook(released, numbered=request.numbered),
-        manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
+        manifest=completed(stated, derived, source=given.name, seed=seed, watch=watch),
+        derived=derived,
         custody=Custody(exact | dict(custody), crosswalk),
-        shown=lambda: shown_of(released),
         clusters=released,
         frame=frame,
         delimiter=given.delimiter,
@@ -77,19 +69,12 @@ def verified_codes(
     )
 
 
-def describe_disassociation(given: GivenCodes, request: DisassociationRequest, protected: ProtectedCodes) -> Manifest:
-    """Return the part of ``release.json`` that is particular to disassociated code sets."""
+def describe_disassociation(
+    given: GivenCodes, request: DisassociationRequest, protected: ProtectedCodes
+) -> tuple[Manifest, DerivedChunks]:
+    """Return what is stated of disassociated code sets, and what follows from their clusters."""
     released, policy = protected.released, request.policy
     settings = settings_of(given, request, None if policy is None else as_published(policy, given.codes).spec)
     sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(given.codes))
-    facts = facts_of(released, settings, sets)
-    return described(
-        given,
-        settings,
-        rules_of(settings),
-        method="disassociation",
-        released=released.n_records,
-        utility=facts.utility,
-        risk=facts.risk,
-        clusters=facts.clusters,
-    )
+    left_out = left_out_of(given.n_empty, settings.k)
+    return described(given, settings, "disassociation"), DerivedChunks(released, settings, sets, left_out)

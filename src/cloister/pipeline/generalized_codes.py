@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 
 from cloister.io.foreign import interruptible
-from cloister.release.head import AttributesFile
 from cloister.release.release import Custody
 from cloister.results import Stopwatch
 from cloister.shapes.codes.data import GivenCodes
-from cloister.shapes.codes.manifest import described
+from cloister.shapes.codes.manifest import described, left_out_of
 from cloister.shapes.codes.policy import as_published, classified
 from cloister.shapes.codes.request import check_codes
 from cloister.shapes.generalization.format.data import GeneralizationRequest
-from cloister.shapes.generalization.format.manifest import facts_of, rules_of, settings_of
-from cloister.shapes.generalization.format.released import codebook, data_frame, shown_of
+from cloister.shapes.generalization.format.manifest import settings_of
+from cloister.shapes.generalization.format.released import DerivedTerms, data_frame
 from cloister.shapes.generalization.method.losses import crosswalk, exact_figures, utility_of
 from cloister.shapes.generalization.method.protect import generalize, load_kernels
 from cloister.shapes.generalization.method.release import GeneralizedCodesRelease, check_size, check_writable
@@ -47,25 +46,15 @@ def protect_by_generalization(
         policy = None if request.policy is None else as_published(request.policy, given.codes)
         words = None if policy is None else classified(policy.spec, given.codes)
         settings = settings_of(given, request, words, protected.figures.closeness)
-        counts, risk = facts_of(released)
-        manifest = described(
-            given,
-            settings,
-            rules_of(settings),
-            method=str(request.method),
-            released=released.n_records,
-            few=given.codes.n_records - released.n_records,
-            utility=utility_of(counts, request, protected),
-            risk=risk,
-        )
-        if beside is not None:
-            manifest |= {"attributes": AttributesFile.of(beside.columns).published()}
+        left_out = left_out_of(given.n_empty, settings.k, given.codes.n_records - released.n_records)
+        derived = DerivedTerms(released, settings, left_out, beside)
+        utility = utility_of(derived.facts[0], request, protected)
+        stated = described(given, settings, str(request.method)) | {"utility": utility.published()}
         check_useful(protected.figures.ncp, accept_empty=request.accept_empty)
     return GeneralizedCodesRelease(
-        codebook=codebook(released, numbered=request.numbered, beside=beside),
-        manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
+        manifest=completed(stated, derived, source=given.name, seed=seed, watch=watch),
+        derived=derived,
         custody=Custody(exact | dict(custody or {}), crosswalk(given, protected, beside)),
-        shown=lambda: shown_of(released, beside),
         generalized=released,
         frame=data_frame(released, numbered=request.numbered, beside=beside),
         format=given.format,

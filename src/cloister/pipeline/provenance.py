@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from cloister.errors import InternalError, NoSafeRelease, setting
+from cloister.release.derived import Derived
 from cloister.release.folder import SCHEMA
 from cloister.release.head import MOST_LOST
+from cloister.release.manifest import typed
 from cloister.results import Manifest, Stopwatch, Verdict
 
 
@@ -27,14 +29,14 @@ def check_useful(loss: float, *, accept_empty: bool) -> None:
         )
 
 
-def completed(described: Manifest, *, source: str, seed: int, watch: Stopwatch) -> Manifest:
-    """Return the whole manifest: what is particular to the release, and when, where and from what it was made."""
+def completed(stated: Manifest, derived: Derived, *, source: str, seed: int, watch: Stopwatch) -> Manifest:
+    """Return the manifest of files that are not written yet.
+
+    ``stated``: what is particular to the release, but for what follows from its files
+    """
     head = {
         "schema": SCHEMA,
         "cloister": version("cloister"),
-        "shape": described["shape"],
-        "method": described["method"],
-        "settings": {"source": source} | described["settings"],
         "seed": seed,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {
@@ -43,6 +45,8 @@ def completed(described: Manifest, *, source: str, seed: int, watch: Stopwatch) 
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "numba", "polars")},
         },
+        "settings": {"source": source} | stated["settings"],
+        "seconds": watch.table(),
+        "files": {},
     }
-    particular = {name: part for name, part in described.items() if name not in head}
-    return head | particular | {"seconds": watch.table(), "files": {}}
+    return typed(derived.added_to(stated | head)).published()

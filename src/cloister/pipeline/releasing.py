@@ -10,7 +10,7 @@ from cloister.release.folder import read_figures
 from cloister.release.manifest import AnyManifest, typed
 from cloister.release.release import Attacked, Release
 from cloister.report.release_warnings import warnings_of
-from cloister.results import Figures, Manifest
+from cloister.results import Figures, Manifest, Stopwatch
 from cloister.settings.declaration import RunOptions
 from cloister.settings.reading import ReadingWords
 from cloister.shapes.protocol import Prepared, Run, shape_of
@@ -81,28 +81,37 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
         release = replace(release, custody=replace(release.custody, figures=release.custody.figures | how_read))
     if not attack:
         return release
-    from cloister.attacks.attack_parts import open_folder  # opens any shape: a fifth of the time of a small table
-    from cloister.attacks.simulation import simulate
-
-    words = ReadingWords(original.missing)
     known = Request(
         hierarchies=original.hierarchies or {},
         crosswalk=release.custody.crosswalk,
         privacy=original.privacy,
-        words=words,
+        words=ReadingWords(original.missing),
     )
+    return replace(release, attack=SimulatedAttack(original.data, known, seed, prepared.run.watch))
 
-    def attacked(folder: Path, manifest: AnyManifest) -> Attacked:
-        with prepared.run.watch.stage(ATTACK):
-            found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
+
+@dataclass(frozen=True, repr=False)
+class SimulatedAttack:
+    """The simulated adversaries of a shape, with the original and what else they know."""
+
+    original: object
+    known: Request
+    seed: int
+    watch: Stopwatch
+
+    def on(self, folder: Path, manifest: AnyManifest) -> Attacked:
+        """Attack the files of a release; they must withstand it."""
+        from cloister.attacks.attack_parts import open_folder  # opens any shape: a fifth of the time of a small table
+        from cloister.attacks.simulation import simulate
+
+        with self.watch.stage(ATTACK):
+            found = simulate(open_folder(folder, manifest, self.original, self.known, self.seed), seed=self.seed)
         if not found.holds:
             raise InternalError(
                 f"An attack on what was written found {found.broken} of {found.targets} targets with fewer than "
                 f"{found.k} matches."
             )
         return found
-
-    return replace(release, attack=attacked)
 
 
 def warnings_and_notes(

@@ -340,7 +340,7 @@ def protect_table_in_database(
     with watch.stage("verify"):
         passed(table_run.check(made.tally))
     place = DatabasePlace(name=made.making.table, not_counted=tuple(made.stayed()))
-    release = table_run.release(
+    return table_run.release(
         DatabaseRelease,
         database.file,
         seed=seed,
@@ -351,8 +351,8 @@ def protect_table_in_database(
         table=table,
         stay=made.stay,
         leave=made.leave,
+        also={TABLE: place.published()},
     )
-    return replace(release, manifest=release.manifest | {TABLE: place.published()})
 
 
 def _take_counted(

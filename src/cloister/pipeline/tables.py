@@ -7,20 +7,18 @@ from typing import TypeVar
 
 import polars as pl
 
-from cloister.io import Source, as_text, is_tally, n_records, table_columns
+from cloister.io import Source, as_text, is_tally, n_records
 from cloister.io.foreign import interruptible
-from cloister.release.figures import ReportCounts
 from cloister.release.release import Custody
 from cloister.report.release_warnings import describe_unique
 from cloister.results import Disclosing, Manifest, Stopwatch, Verdict
 from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.shapes.table.format.facts import codebook, count_unique
-from cloister.shapes.table.format.manifest import TableSections, guarantee_of
+from cloister.shapes.table.format.facts import DerivedTable
+from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.format.options import MONDRIAN
 from cloister.shapes.table.method.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.shapes.table.method.describe import (
-    custodian_report_data,
     described,
     exact_figures,
     original_of,
@@ -44,13 +42,11 @@ Made = TypeVar("Made", bound=TableRelease)
 class TableRun:
     """A table that went through all stages but the last."""
 
+    table: EncodedTable = field(repr=False)
     protected: ProtectedTable
     request: TableRequest
     check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
-    manifest: TableSections
-    codebook: pl.DataFrame = field(repr=False)
-    # what the report shows of them; of all columns but one, if it is named
-    shown: Callable[[str | None], ReportCounts] = field(repr=False)
+    derived: DerivedTable = field(repr=False)
     exact: dict[str, object]
     crosswalk: pl.DataFrame | None = field(repr=False)
     notes: tuple[str, ...]  # what the user should know, in sentences without their stops
@@ -65,21 +61,24 @@ class TableRun:
         custody: Mapping[str, object] | None,
         format: str = "csv",  # noqa: A002  (as a source calls it)
         delimiter: str | None = ",",
+        derived: DerivedTable | None = None,
         also: Manifest | None = None,
         **particular: object,
     ) -> Made:
         """Return the release of the table; what is particular to its kind may take the place of what all have.
 
-        ``also``: what its manifest says beside what it says of any table.
+        ``derived``: what follows from its files, where these are more than a table
+        ``also``: what its manifest states beside what it states of any table
         """
-        frame = self.protected.frame
+        frame, derived = self.protected.frame, derived or self.derived
+        stated = derived.stated.published() | (also or {})
         every: dict[str, object] = {
             "data": frame,
             "frame": frame,
-            "codebook": self.codebook,
-            "manifest": completed(self.manifest.published() | (also or {}), source=source, seed=seed, watch=watch),
+            "encoded": self.table,
+            "manifest": completed(stated, derived, source=source, seed=seed, watch=watch),
+            "derived": derived,
             "custody": Custody(self.exact | dict(custody or {}), self.crosswalk),
-            "shown": partial(self.shown, None),
         }
         how = {"format": format, "delimiter": delimiter or ",", "_check": self.check, "notes": self.notes}
         return kind(**every | how | particular)
@@ -152,12 +151,11 @@ def take_encoded(
         accepted = [*accepted, *beside]
         request = with_published_rules(request, protected.suppressed, n)
         utility = exact_utility(table, protected, request)
-        manifest = described(utility, table, protected, request, source, accepted)
-        book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
+        derived = described(utility, table, protected, request, source, accepted)
     with watch.stage("verify"):
         # What the manifest promises is verified, and beside it what it does not publish.
         limit = suppression_limit(request.suppression, n)
-        guarantee = replace(guarantee_of(manifest), suppressed=protected.suppressed, limit=limit)
+        guarantee = replace(guarantee_of(derived.stated), suppressed=protected.suppressed, limit=limit)
         check = partial(
             verify,
             guarantee=guarantee,
@@ -167,9 +165,8 @@ def take_encoded(
         )
         passed(check(protected.frame))
     with watch.stage("measure"):
-        notes = [*said_of_empty(table, request, manifest, source), *of_sets]
-        unique = count_unique(protected.frame.filter(protected.originals.is_not_null()), guarantee)
-        notes += [] if unique is None else describe_unique(**vars(unique))
+        notes = [*said_of_empty(table, request, derived.stated, source), *of_sets]
+        notes += [] if derived.unique is None else describe_unique(**vars(derived.unique))
         vanished = find_vanished(table, protected, request.k)
         notes += describe_lost(table, protected, vanished)
         exact = exact_figures(utility, table, protected, request, vanished)
@@ -178,8 +175,7 @@ def take_encoded(
         notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
     frame = protected.frame
     protected = replace(protected, frame=frame.with_columns(as_text(one) for one in frame if one.dtype == pl.Enum))
-    shown = partial(custodian_report_data, unique, table, protected, guarantee)
-    return TableRun(protected, request, check, manifest, book, shown, exact, known, tuple(notes))
+    return TableRun(table, protected, request, check, derived, exact, known, tuple(notes))
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:

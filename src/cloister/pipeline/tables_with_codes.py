@@ -14,15 +14,16 @@ from cloister.results import Stopwatch, Verdict
 from cloister.search.problem import Report
 from cloister.shapes.codes.data import CodeSets, GivenCodes
 from cloister.shapes.disassociation.format.data import Disassociation
-from cloister.shapes.disassociation.format.manifest import counted
+from cloister.shapes.disassociation.format.facts import count_sets
+from cloister.shapes.disassociation.format.manifest import NO_SETS, MethodSettings, method_settings
 from cloister.shapes.disassociation.method.protect import load_kernels
 from cloister.shapes.disassociation.method.release import exact_figures
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.table.method.data import Ids, TableRequest
 from cloister.shapes.table_with_codes.format.data import (
     CodesRequested,
-    codebook_with_codes,
-    codes_section,
+    derive_with_codes,
+    describe_codes,
     read_codes,
     with_presence,
 )
@@ -75,8 +76,11 @@ def protect_table_with_codes(
     with watch.stage("measure"):
         method = asked.request(released.k, both.policy)
         exact = exact_figures(GivenCodes(both.codes), method, both.protected, seed)
-        part = codes_section(asked, both.policy, both.codes, released, table_run.protected.labels.height)
-        book = codebook_with_codes(table_run.codebook, asked.column, released)
+        settings = MethodSettings.model_validate(
+            method_settings(method, None if both.policy is None else both.policy.spec)
+        )
+        sets = NO_SETS if both.policy is None else count_sets(released, both.policy.item_numbers(both.codes))
+        derived = derive_with_codes(table_run.derived, asked.column, released, settings, sets)
     return table_run.release(
         TableWithCodesRelease,
         source.name,
@@ -85,13 +89,10 @@ def protect_table_with_codes(
         custody={WITH_CODES: exact, **(custody or {})},
         format=source.format,
         delimiter=source.delimiter,
-        also={WITH_CODES: part.published()},
+        derived=derived,
+        also={WITH_CODES: describe_codes(asked, settings)},
         data=both.frame,
         frame=both.frame,
-        codebook=book,
-        shown=lambda: replace(
-            table := table_run.shown(asked.column), columns=(*table.columns, counted(released, asked.column))
-        ),
         clusters=released,
         _check_both=check,
     )

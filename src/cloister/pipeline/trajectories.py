@@ -20,8 +20,8 @@ from cloister.shapes.trajectories.format.data import (
     percent_of,
 )
 from cloister.shapes.trajectories.format.domain import FittedTrajectories, fitted
-from cloister.shapes.trajectories.format.facts import codebook, facts_of, shown_of
-from cloister.shapes.trajectories.format.manifest import Clustering, TrajectoriesGuarantee, columns_of, settings_of
+from cloister.shapes.trajectories.format.facts import DerivedTrajectories
+from cloister.shapes.trajectories.format.manifest import Clustering, columns_of, settings_of
 from cloister.shapes.trajectories.format.request import (
     GivenTrajectories,
     attributes_of,
@@ -91,36 +91,31 @@ def protect_trajectories(
         passed(verify(files, promise, secret))
     with watch.stage("measure"):
         exact = exact_figures(given, domain, protected)
-        asked = settings_of(given, request)
-        facts = facts_of(files, asked, n_left_out)
-        utility = utility_of(facts.counts, protected, request.policy)
-        loss = facts.records.loss_of_all((utility.ilm_exact + utility.alm_exact) / 2)
+        asked, columns = settings_of(given, request), columns_of(request)
+        derived = DerivedTrajectories(files, asked, columns, n_left_out)
+        utility = utility_of(derived.counts, protected, request.policy)
+        loss = derived.records.loss_of_all((utility.ilm_exact + utility.alm_exact) / 2)
         check_useful(loss, accept_empty=request.accept_empty)
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")
         has_ids = given.columns.id is not None or given.trajectories.ids is not None
-        parts = {
-            "settings": asked,
-            "columns": columns_of(request),
-            "attributes": facts.attributes,
-            "records": facts.records,
-            "guarantee": TrajectoriesGuarantee(
-                rules=facts.rules, verified=True, one_row_per_patient="ids" if has_ids else "assumed"
-            ),
-            "utility": utility,
-            "risk": facts.risk,
-            "clustering": Clustering(blocks=protected.blocks),
+        stated = {
+            "shape": "trajectories",
+            "method": str(request.method),
+            "settings": asked.published(),
+            "columns": columns.published(),
+            "guarantee": {"verified": True, "one_row_per_patient": "ids" if has_ids else "assumed"},
+            "utility": utility.published(),
+            "clustering": Clustering(blocks=protected.blocks).published(),
         }
-        told = {name: part.published() for name, part in parts.items() if part is not None}
-        described = {"shape": "trajectories", "method": str(request.method), **told}
-        book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)
         if request.workload is not None:
-            exact["accuracy"] = _accuracy(request.workload, request, domain.trajectories, files.frame, book)
+            exact["accuracy"] = _accuracy(
+                request.workload, request, domain.trajectories, files.frame, derived.codebook()
+            )
     return TrajectoriesRelease(
-        codebook=book,
-        manifest=completed(described, source=given.name, seed=seed, watch=watch),
+        manifest=completed(stated, derived, source=given.name, seed=seed, watch=watch),
+        derived=derived,
         custody=Custody(exact | dict(custody or {}), crosswalk(given, order)),
-        shown=lambda: shown_of(files, request.k),
         frame=files.frame,
         format=given.format,
         delimiter=given.delimiter,

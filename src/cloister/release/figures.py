@@ -5,7 +5,7 @@ verified. Counts of the original are for the custodian alone: beside the release
 """
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -37,8 +37,6 @@ class Counted:
     column: str
     of: str  # what is counted: records, patients, pairs or claims
     after: Counts = field(repr=False)  # by label, as released
-    # by label, at the released level, of the original, for the custodian; None where there is no one level
-    before: Callable[[], Counts] | None = field(default=None, repr=False)
     least: frozenset[str] = frozenset()  # labels of which more may be there than are counted
 
 
@@ -60,8 +58,18 @@ class ReportCounts:
     members: bool = True  # whether the members of the classes are counted, or the classes
     recorded: UniqueRecords | None = None  # what the columns released as recorded do, if there are any
     complete: int | None = None  # released records in which every quasi-identifier says something
-    # the same of the original as recorded; for the custodian
-    sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class OriginalCounts:
+    """The same counts of the original, for the custodian.
+
+    ``sizes``: how many share each class of the original as recorded
+    ``labels``: of columns that have one level in the whole release, by column and by label at that level
+    """
+
+    sizes: pl.Series | None = field(default=None, repr=False)
+    labels: Mapping[str, Counts] = field(default_factory=dict, repr=False)
 
 
 def figures_of(shown: ReportCounts, created: str) -> Figures:
@@ -93,12 +101,12 @@ def _plain(found: UniqueRecords) -> Figures:
     return {**asdict(found), "contributors": [list(one) for one in found.contributors]}
 
 
-def exact_figures_of(shown: ReportCounts, published: Figures) -> Figures:
+def exact_figures_of(counts: ReportCounts, original: OriginalCounts, published: Figures) -> Figures:
     """Return the same with exact counts of the original, for the custodian; unreleased labels are not named either."""
-    before = None if shown.sizes_before is None else banded(shown.sizes_before(), members=shown.members)
+    before = None if original.sizes is None else banded(original.sizes, members=counts.members)
     return published | {
         "class_sizes": published["class_sizes"] | {"before": before},
-        "marginals": [_exact_marginal(column) for column in shown.columns],
+        "marginals": [_exact_marginal(column, original.labels.get(column.column)) for column in counts.columns],
     }
 
 
@@ -158,12 +166,11 @@ def _marginal(counted: Counted, k: int) -> Figures:
     }
 
 
-def _exact_marginal(counted: Counted) -> Figures:
+def _exact_marginal(counted: Counted, before: Counts | None) -> Figures:
     """The same without masking, and with counts of the original where there are any."""
     marginal = _marginal(counted, k=0)
-    if counted.before is None:
+    if before is None:
         return marginal
-    before = counted.before()
     released = sum(count for label, count in before.items() if label in counted.after)
     labels = [cell | {"before": before.get(cell["label"], 0)} for cell in marginal["labels"]]
     rest = released - sum(cell["before"] for cell in labels)

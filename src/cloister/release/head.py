@@ -155,6 +155,11 @@ ATTRIBUTES = "attributes.csv"
 QUASI = "quasi-identifier"
 
 
+FIRST = ("schema", "cloister", "shape", "method", "settings", "seed", "created", "machine")
+LAST = ("seconds", "files", "attack")
+"""Keys with which every manifest begins and ends; what is particular to a shape is between them."""
+
+
 class ManifestHead(Section):
     """The keys of every manifest that do not depend on the shape."""
 
@@ -167,6 +172,12 @@ class ManifestHead(Section):
     files: dict[FileName, Hash]  # none before they are written
     attack: AttackSummary | None = None
     is_whole: ClassVar[bool] = True  # whether each record, or row, has all codes of its patient together
+
+    def published(self) -> Manifest:
+        """Return the manifest as JSON has it, its keys in the one order there is."""
+        found = super().published()
+        between = [name for name in found if name not in (*FIRST, *LAST)]
+        return {name: found[name] for name in (*FIRST, *between, *LAST) if name in found}
 
     @property
     def data_file(self) -> str | None:

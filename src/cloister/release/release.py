@@ -7,7 +7,6 @@ import json
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -17,7 +16,8 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError, InternalError, setting
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
-from cloister.release.figures import ReportCounts, exact_figures_of, figures_of
+from cloister.release.derived import Derived
+from cloister.release.figures import OriginalCounts, ReportCounts, exact_figures_of, figures_of
 from cloister.release.folder import (
     FIGURES,
     MANIFEST,
@@ -52,7 +52,7 @@ class Custody:
 
 
 class Attacked(Protocol):
-    """How a release stood an attack."""
+    """How a release withstood an attack."""
 
     def as_manifest(self) -> Figures:
         """Return what follows from the released files, for the recipient."""
@@ -61,24 +61,38 @@ class Attacked(Protocol):
         """Return all figures, for the custodian alone."""
 
 
+class Attack(Protocol):
+    """Simulated adversaries, and what they know."""
+
+    def on(self, folder: Path, manifest: AnyManifest) -> Attacked:
+        """Attack the files of a release in a folder."""
+
+
 @dataclass(frozen=True, repr=False)
 class Release(ABC):
     """Protected data that passed verification.
 
     Attributes
     ----------
-    codebook : meaning of columns and labels
     manifest : what ``release.json`` will say
+    derived : what of it follows from the files, with the codebook and the counts of the report
     custody : what only the custodian may see
-    shown : makes what the report shows beside the manifest
     attack : attacks the written files before the folder appears; None where nobody asked for it
     """
 
-    codebook: pl.DataFrame = field(repr=False)
     manifest: Manifest
+    derived: Derived = field(repr=False)
     custody: Custody = field(repr=False)
-    shown: Callable[[], ReportCounts] = field(repr=False)
-    attack: Callable[[Path, AnyManifest], Attacked] | None = field(default=None, repr=False, kw_only=True)
+    attack: Attack | None = field(default=None, repr=False, kw_only=True)
+
+    @property
+    def codebook(self) -> pl.DataFrame:
+        """The meaning of columns and labels."""
+        return self.derived.codebook()
+
+    def original_counts(self) -> OriginalCounts:
+        """Count in the original what the report counts in the released files; for the custodian."""
+        return OriginalCounts()
 
     def __repr__(self) -> str:
         """Return what it is, in four lines."""
@@ -119,7 +133,7 @@ class Release(ABC):
         if delimiter is not None:
             # Whoever reads the file again must not guess: some delimiters are never detected.
             copy["settings"]["delimiter"] = delimiter
-        return copy
+        return typed(copy).published()
 
     def verify(self) -> Verdict:
         """Check the protected records again.
@@ -192,18 +206,18 @@ class Release(ABC):
         ``partial``: empty, and appears later; see `write`
         ``secret, inside``: partial places of the crosswalk, and of what only the custodian may see
         """
-        shown = self.shown()
-        manifest, figures, found = self._fill(partial, shown)
+        manifest, counts, figures, found = self._fill(partial)
         if secret is not None and self.custody.crosswalk is not None:
             write_csv(self.custody.crosswalk, secret)
         if inside is not None:
-            figures, exact = exact_figures_of(shown, figures), self.custody.figures | found
+            figures = exact_figures_of(counts, self.original_counts(), figures)
+            exact = self.custody.figures | found
             write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest}))
             for name, content in report_files(manifest, figures, exact).items():
                 write_private(inside / name, content)
         return manifest
 
-    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, Figures]:
+    def _fill(self, partial: Path) -> tuple[Manifest, ReportCounts, Figures, Figures]:
         """Write everything into the partial folder, and verify what is read back; the last is the custodian's."""
         started = time.perf_counter()
         names = self.write_data(partial)
@@ -220,12 +234,13 @@ class Release(ABC):
         written, found = typed(manifest), {}
         if self.attack is not None:
             begun = time.perf_counter()
-            attacked = self.attack(partial, written)
+            attacked = self.attack.on(partial, written)
             manifest |= {"attack": attacked.as_manifest()}
             seconds = time.perf_counter() - begun
             started += seconds  # an attack is no writing, and its time is the custodian's
             found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
-        figures = figures_of(shown, written.created) | {
+        counts = self.derived.report_counts()
+        figures = figures_of(counts, written.created) | {
             "formulas": formulas_in(partial, written, self.frames_written())
         }
         seconds = round(time.perf_counter() - started, DIGITS)
@@ -234,7 +249,7 @@ class Release(ABC):
         for name, content in report_files(manifest, figures).items():
             write_private(partial / name, content)
         write_private(partial / MANIFEST, json_bytes(manifest))
-        return manifest, figures, found
+        return manifest, counts, figures, found
 
 
 @dataclass(frozen=True, repr=False)

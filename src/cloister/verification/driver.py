@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
+from cloister.release.derived import Derived
 from cloister.release.figures import ReportCounts, figures_of
 from cloister.release.folder import MANIFEST, check_files, formulas_in, manifest_failures, read_data
 from cloister.release.head import CODEBOOK, SCRIPT, ManifestHead
@@ -111,15 +112,6 @@ class Opened(Generic[M, F, O]):
         return () if script is None else script.run(self.folder, [MANIFEST, *self.manifest.files])
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What follows from the files of a release."""
-
-    failures: list[str]  # what the manifest says that does not follow, in sentences
-    codebook: pl.DataFrame = field(repr=False)  # the one that such a release has
-    shown: ReportCounts = field(repr=False)  # what the figures of the report are made of
-
-
 class Checker(ABC, Generic[M, F, O]):
     """What is special in checking releases of one form."""
 
@@ -142,8 +134,12 @@ class Checker(ABC, Generic[M, F, O]):
         """Recompute from the files what is promised, by means that share nothing with what protects."""
 
     @abstractmethod
-    def facts(self, release: Opened[M, F, O]) -> Facts:
-        """Return what follows from files that keep the promise, and what the manifest says otherwise."""
+    def derive(self, release: Opened[M, F, O]) -> Derived:
+        """Return what follows from files that keep the promise."""
+
+    def contradictions(self, _release: Opened[M, F, O]) -> list[str]:
+        """Return what the manifest states that files or original rule out, in sentences."""
+        return []
 
     def unexpected(self, _release: Opened[M, F, O]) -> list[str]:
         """Return what the recipient expects that does not hold, in sentences; asked of a release that holds."""
@@ -160,7 +156,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
         stated = typed(manifest)
     except InputError as error:
         return Verdict("the manifest was read", (), (error.text.rstrip("."),))
-    failures = [*check_files(folder, stated), *manifest_failures(folder, manifest)]
+    failures = [*check_files(folder, stated), *manifest_failures(folder, stated.published())]
     if failures:
         return Verdict("the files were looked for", (), tuple(failures))
     files = checker.fetch(stated, request)
@@ -173,9 +169,11 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     verdict = checker.verify(release)
     if verdict.failures:
         return verdict
-    facts = checker.facts(release)
-    failures = [*facts.failures, *_codebook_failures(folder, facts.codebook), *_script_failures(release, checker)]
-    failures += _report_failures(folder, manifest, stated, facts.shown)
+    derived = checker.derive(release)
+    failures = [f"{place} in {MANIFEST} does not follow from the files" for place in derived.differing(manifest)]
+    failures += [*checker.contradictions(release), *_codebook_failures(folder, derived.codebook())]
+    failures += _script_failures(release, checker)
+    failures += _report_failures(folder, manifest, stated, derived.report_counts())
     failures = failures or checker.unexpected(release)
     return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), verdict.unchecked)
 

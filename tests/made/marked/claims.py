@@ -144,12 +144,15 @@ CLAIMS = Marked(
     },
     commands={**ASSESSED, **dict(first_plans())},
     stages={
-        "protect": tuple(
-            f"cloister.pipeline.claims.{stage}"
-            for stage in (
-                *("prepare", "read_population", "encode", "deidentify", "lay_out", "verify"),
-                *("facts_of", "evaluate", "described", "exact_figures", "codebook", "completed"),
-            )
+        "protect": (
+            "cloister.shapes.claims.format.facts.codebook",
+            *(
+                f"cloister.pipeline.claims.{stage}"
+                for stage in (
+                    *("prepare", "read_population", "encode", "deidentify", "lay_out", "verify"),
+                    *("facts_of", "evaluate", "described", "exact_figures", "completed"),
+                )
+            ),
         ),
         "assess": (
             "cloister.api.assess.prepare",

@@ -153,7 +153,7 @@ STAGES = (
     "cloister.shapes.table.method.describe.facts_of",
     "cloister.shapes.table.method.describe.public_utility",
     "cloister.pipeline.tables.described",
-    "cloister.pipeline.tables.codebook",
+    "cloister.shapes.table.format.facts.codebook",
     "cloister.shapes.table.method.encode.distinct_rows",
     "cloister.shapes.table.method.recoding.choice.search",
     "cloister.shapes.table.method.recoding.choice.at_level",

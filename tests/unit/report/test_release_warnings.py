@@ -65,7 +65,7 @@ def test_warnings_follow_from_what_is_released():
     named = table().with_row_index("ticket").with_columns(pl.format("t{}", "ticket").alias("ticket"))
     release = of_table(named, keep=["ticket"])
     stated = typed(release.summary())
-    warnings = warnings_of(stated, figures_of(release.shown(), stated.created))
+    warnings = warnings_of(stated, figures_of(release.derived.report_counts(), stated.created))
 
     assert [text.partition(",")[0] for text in warnings] == ["With the 2 columns released as recorded"]
     assert not [word for word in ("asthma", "flu", "t95", "[") if word in " ".join(warnings)]

@@ -99,10 +99,6 @@ class CodeRecords(Section):
     released: Positive
     suppressed: Count | Below
 
-    @model_validator(mode="after")
-    def _add_up(self) -> Self:
-        return fitting(self, {"in": self.in_ == masked_total(self.released, self.suppressed)})
-
     @classmethod
     def of(cls, released: int, left_out: int | str) -> Self:
         """Return the numbers; ``left_out`` is ``<N`` for fewer than N."""
@@ -198,33 +194,15 @@ def input_settings(given: GivenCodes, request: CodesRequest, policy: str | None)
     }
 
 
-def described(
-    given: GivenCodes,
-    settings: SharedCodesSettings,
-    rules: tuple[Section, ...],
-    *,
-    method: str,
-    released: int,
-    few: int = 0,
-    **parts: Section,
-) -> Manifest:
-    """Return the part of ``release.json`` that is particular to a release of so many records.
-
-    ``few`` are patients without any code that is released; what tells patients apart is an id, or nothing.
-    """
+def described(given: GivenCodes, settings: SharedCodesSettings, method: str) -> Manifest:
+    """Return what is stated of any release of code sets; what tells patients apart is an id, or nothing."""
     has_ids = given.columns.id is not None or given.codes.ids is not None
     return {
         "shape": "codes",
         "method": method,
         "settings": settings.published(),
         "columns": columns_of(settings.ids).published(),
-        "records": CodeRecords.of(released, left_out_of(given.n_empty, settings.k, few)).published(),
-        "guarantee": {
-            "rules": [rule.published() for rule in rules],
-            "verified": True,
-            "one_row_per_patient": "ids" if has_ids else "assumed",
-        },
-        **{name: part.published() for name, part in parts.items()},
+        "guarantee": {"verified": True, "one_row_per_patient": "ids" if has_ids else "assumed"},
     }
 
 

@@ -18,13 +18,8 @@ from cloister.shapes.codes.request import counted, frequent_workload, parse_work
 from cloister.shapes.disassociation.format import ties
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
-from cloister.shapes.disassociation.format.manifest import (
-    NO_SETS,
-    MethodSettings,
-    count_sets,
-    facts_of,
-    method_settings,
-)
+from cloister.shapes.disassociation.format.facts import count_sets, facts_of
+from cloister.shapes.disassociation.format.manifest import NO_SETS, MethodSettings, method_settings
 from cloister.shapes.disassociation.format.ties import count_ties, ties_of_repeats
 from cloister.shapes.disassociation.method.protect import disassociate
 from cloister.shapes.disassociation.method.release import lost_codes, measure_accuracy, reconstruct

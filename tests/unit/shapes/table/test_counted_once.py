@@ -19,7 +19,7 @@ def test_unique_records_are_counted_once(monkeypatch):
     release = cl.anonymize(frame, **asked, accept=["ward"])
 
     assert any("20 of 20 records are unique" in note for note in release.notes)
-    assert release.shown().recorded.unique == 20
+    assert release.derived.report_counts().recorded.unique == 20
     assert len(counted) == 1
 
 

@@ -19,12 +19,13 @@ from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text, read_table
 from cloister.io.columns import nearest_column
 from cloister.release.codebook import Row, Type, codebook_of, type_of
+from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts, label_counts
 
-from .data import Claims, Masked, StepLine
+from .data import Claims, Masked, Step, StepLine
 from .group_tables import OTHER
 from .hierarchies import hierarchy_named, relabelled
-from .manifest import DIGITS, ClaimsManifest, Unbounded, VoterList
+from .manifest import DIGITS, Levels, Unbounded, VoterList, rule_of
 from .plan import ClaimsPlan
 from .released_columns import (
     CLAIMS,
@@ -49,6 +50,8 @@ from .row_contents import numbers_by_content, sorted_numbers
 
 KIND, PEOPLE, FELLOWS = "\0kind", "\0people", "\0fellows"
 SUPPRESSION, HIDDEN = "11 suppression", "cells suppressed"
+IN_FILES = ("1 pseudonyms", "3 patients without claims", "5 derived columns", "6 grouping", "6 top-coding")
+"""Steps whose counts follow from the files."""
 IDS = {
     NUMBER: "number of the patient in this release; the same in both files",
     HASHED: "keyed hash of the patient's id; the same in both files, and in other releases made with the key",
@@ -74,28 +77,51 @@ class ClaimsFacts:
     unbounded: Unbounded
     voters: VoterList
 
-    def differing(self, manifest: ClaimsManifest) -> list[str]:
-        """Return the parts of a manifest that say something else."""
-        records, found, own = manifest.records, manifest.sensitivity.voter_list, self.voters
-        are_voters = found == own
-        if manifest.settings.plan.population.patients is not None:
-            # of the population, which is not among the files, the patients are a sample
-            are_voters = found.list == "population" and found.sample == own.sample
-            are_voters = are_voters and bool(found.columns) and {*found.columns} <= {*own.columns}
-        steps = {step.step: step.counts for step in manifest.steps}
-        # suppression counts what the files do not show, too
-        hidden = self.counts[SUPPRESSION].items() <= steps[SUPPRESSION].items()
-        others = all(steps[name] == counts for name, counts in self.counts.items() if name != SUPPRESSION)
-        same = {
-            "records": (records.released, records.claims) == (self.n_patients, self.n_claims),
-            "utility.labels": manifest.utility.labels == self.labels,
-            "utility.labels_of_patients": manifest.utility.labels_of_patients == self.labels_of_patients,
-            "steps": hidden and others,
-            "representativeness": manifest.representativeness.median_claims_released == self.median_claims,
-            "sensitivity.unbounded": manifest.sensitivity.unbounded == self.unbounded,
-            "sensitivity.voter_list": are_voters,
+
+@dataclass(frozen=True, repr=False)
+class DerivedClaims(Derived):
+    """What follows from the files of claims, from their columns and the plan, and from what is stated of the steps."""
+
+    files: WrittenClaims
+    form: ClaimsForm
+    plan: ClaimsPlan
+    steps: tuple[Step, ...]
+    facts: ClaimsFacts
+
+    def parts(self) -> dict[Place, Part]:
+        """Return numbers of rows, rules, labels, levels, counts of steps, and what lists of persons find."""
+        facts, form = self.facts, self.form
+        # of a population, which is not among the files, the patients are a sample
+        voters: dict[Place, Part] = {("sensitivity", "voter_list"): facts.voters}
+        if self.plan.population.patients is not None:
+            sample: Place = ("sensitivity", "voter_list", "sample")
+            voters = {("sensitivity", "voter_list", "list"): "population", sample: facts.voters.sample}
+        return {
+            ("records", "released"): facts.n_patients,
+            ("records", "claims"): facts.n_claims,
+            ("guarantee", "rules"): [rule_of(self.plan)],
+            ("utility", "labels"): facts.labels,
+            ("utility", "labels_of_patients"): facts.labels_of_patients,
+            ("choice", "levels"): Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
+            ("steps",): [_counted_in_files(step, facts) for step in self.steps],
+            ("representativeness", "median_claims_released"): facts.median_claims,
+            ("sensitivity", "unbounded"): facts.unbounded,
+            **voters,
         }
-        return [part for part, holds in same.items() if not holds]
+
+    def codebook(self) -> pl.DataFrame:
+        """Return one row for each label of each quasi-identifier, and one for each other column."""
+        return codebook(self.files, self.form)
+
+    def report_counts(self) -> ReportCounts:
+        """Return the patients of each class, and the rows with each label."""
+        return report_counts(self.files, self.form, smallest_class(self.plan.risk.threshold))
+
+
+def _counted_in_files(step: Step, facts: ClaimsFacts) -> Step:
+    """A step with the counts that the files give; suppression counts what the files do not show, too."""
+    counts = facts.counts.get(step.step)
+    return step.counting({**step.counts, **(counts or {})} if step.step == SUPPRESSION else counts)
 
 
 def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> ClaimsFacts:

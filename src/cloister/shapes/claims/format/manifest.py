@@ -291,7 +291,7 @@ class ClaimsManifest(ManifestHead):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         plan, risk, choice, form = self.settings.plan, self.risk, self.choice, self.columns
-        (rule,), is_declared = self.guarantee.rules, form.is_declared(plan)
+        rule, is_declared = rule_of(plan), form.is_declared(plan)
         percentiles = [one if one == "none" else f"{one:g}" for one in plan.truncation.percentiles]
         listed = {name for one in self.sensitivity.attacks for name in one.columns or ()}
         fits = {
@@ -300,7 +300,6 @@ class ClaimsManifest(ManifestHead):
             or ("delimiter" in self.settings.model_fields_set) is ("patients.csv" in self.files),
             "columns": is_declared,
             "records.suppressed": is_masked_count(self.records.suppressed, rule.k),
-            "guarantee.rules": rule == rule_of(plan),
             "risk.threshold": risk.threshold == rule.threshold,
             "risk.k": risk.k == rule.k,
             "risk.known": risk.known <= rule.power and risk.known == round(risk.known, 1),
@@ -311,7 +310,6 @@ class ClaimsManifest(ManifestHead):
             "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
             "choice.max_flag_rate": choice.max_flag_rate in flag_rates(plan),
             "choice.truncation": choice.truncation in percentiles,
-            "choice.levels": choice.levels == Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
             "choice.lattice": not is_declared or choice.lattice == math.prod(levels_allowed(form, plan)),
             "utility.mean_loss": not self.minimizes_mean or self.mean_loss == self.utility.loss,

@@ -18,12 +18,11 @@ from cloister.io.columns import coded
 from cloister.release.masking import WITHHELD, below
 from cloister.results import Manifest
 from cloister.shapes.claims.format.data import Claims, Step, StepLine, dates_of, early_steps
-from cloister.shapes.claims.format.facts import HIDDEN, SUPPRESSION, ClaimsFacts, PeopleCounted
+from cloister.shapes.claims.format.facts import HIDDEN, SUPPRESSION, ClaimsFacts, DerivedClaims, PeopleCounted
 from cloister.shapes.claims.format.manifest import (
     DIGITS,
     Adversary,
     ChosenLevels,
-    ClaimsGuarantee,
     ClaimsRecords,
     ClaimsRisk,
     ClaimsSettings,
@@ -36,7 +35,6 @@ from cloister.shapes.claims.format.manifest import (
     TolerantFigures,
     VoterList,
     is_mean_loss,
-    rule_of,
 )
 from cloister.shapes.claims.format.plan import CHOSEN, AdversaryPlan, ClaimsPlan
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, QUASI, TABLES, ClaimsForm, plan_published
@@ -220,8 +218,8 @@ def described(
     facts: ClaimsFacts,
     attacks: Sequence[ClaimsAttack],
     voters: VoterList,
-) -> Manifest:
-    """Return the part of ``release.json`` that is particular to claims; ``data``: as read."""
+) -> tuple[Manifest, DerivedClaims]:
+    """Return what is stated of claims, and what follows from their files; ``data``: as read."""
     plan, form, k = plan_published(data.plan), laid.form, risk.k
     suppression, choice = protected.suppression, protected.choice
     loss, mean = _losses(protected, plan)
@@ -241,13 +239,13 @@ def described(
         lattice=choice.tried[0].result.lattice,
     )
     steps = [*early_steps(prepared.lines, facts.counts, k), *_later_steps(protected, facts, k)]
-    return {
+    stated = {
         "shape": "claims",
         "method": "simulated-risk",
         "settings": ClaimsSettings(source=data.names[0], claims=data.names[1], plan=plan).published(),
         "columns": form.published(),
         "records": _records(data, prepared, facts, _lost(prepared, protected), k).published(),
-        "guarantee": ClaimsGuarantee(rules=(rule_of(plan),), verified=True, one_row_per_patient="ids").published(),
+        "guarantee": {"verified": True, "one_row_per_patient": "ids"},
         "utility": utility.published(),
         "risk": risk.published(),
         "choice": chosen.published(),
@@ -257,6 +255,7 @@ def described(
             attacks=tuple(attack.published() for attack in attacks), unbounded=facts.unbounded, voter_list=voters
         ).published(),
     }
+    return stated, DerivedClaims(laid.files, form, plan, tuple(steps), facts)
 
 
 def _losses(protected: ProtectedClaims, plan: ClaimsPlan) -> tuple[float, float]:

@@ -16,19 +16,20 @@ from cloister.results import Caveat, Verdict
 from cloister.settings.reading import how_read
 from cloister.shapes.claims.format.data import PATIENT, Claims, early_steps
 from cloister.shapes.claims.format.facts import (
+    IN_FILES,
     SUPPRESSION,
-    ClaimsFacts,
-    codebook,
+    DerivedClaims,
     counted,
     facts_of,
     read_population,
-    report_counts,
     voter_list,
 )
 from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise
 from cloister.shapes.claims.format.plan import ClaimsPlan
 from cloister.shapes.claims.format.released_columns import (
     NUMBER,
+    PATIENTS,
+    QUASI,
     TABLES,
     TRUNCATED,
     WrittenClaims,
@@ -36,7 +37,7 @@ from cloister.shapes.claims.format.released_columns import (
     plan_published,
 )
 from cloister.shapes.claims.format.representativeness import MOST_BANDS, PreparedClaims, compared
-from cloister.verification.driver import Checker, Facts, Opened, Request
+from cloister.verification.driver import Checker, Opened, Request
 
 from .original import PreparedOriginal
 from .steps import repeat_steps
@@ -100,18 +101,20 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         more = WORD_ONLY if secret is None or secret.origin is None else STEPS_AGAIN
         return replace(verdict, checks=(*verdict.checks, more))
 
-    def facts(self, release: ReleaseFolder) -> Facts:
-        """Compare the manifest with what follows from the files."""
+    def derive(self, release: ReleaseFolder) -> DerivedClaims:
+        """Return what follows from the files."""
+        files, stated, plan = release.files, release.manifest, release.manifest.settings.plan
+        return DerivedClaims(files, stated.columns, plan, stated.steps, facts_of(files, stated.columns, plan))
+
+    def contradictions(self, release: ReleaseFolder) -> list[str]:
+        """Compare the releaser's word with what the files allow, and with what the original says."""
         stated, files, original = release.manifest, release.files, release.original
-        promise = ClaimsPromise.of(stated)
-        facts = facts_of(files, promise.form, promise.plan)
-        wrong = [*facts.differing(stated), *_unfounded(stated, files)]
-        failures = [f"{part} in release.json does not follow from the files" for part in wrong]
+        failures = [f"{part} in release.json does not follow from the files" for part in _unfounded(stated, files)]
         if original is not None:
-            wrong = _unlike(stated, original, files, facts)
+            wrong = _unlike(stated, original, files)
             wrong += _lost_otherwise(stated, files, original.secret)
             failures += [f"{part} in release.json is not what the original says" for part in wrong]
-        return Facts(failures, codebook(files, promise.form), report_counts(files, promise.form, promise.k))
+        return failures
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
@@ -142,19 +145,23 @@ def _unfounded(published: ClaimsManifest, files: WrittenClaims) -> list[str]:
     labels = {label for column in columns if column.n_unique() <= MOST_BANDS for label in column.unique().drop_nulls()}
     bands = {band for one in published.representativeness.variables.values() for band in one.shares}
     is_cut = bool((files.patients[TRUNCATED] == "1").any())
+    voters = published.sensitivity.voter_list
     may_cut = published.choice.truncation != "none" or published.settings.plan.suppression.treatment == "claims"
     fits = {
         "representativeness": all(band in labels or BAND.fullmatch(band) for band in bands),
         "choice.truncation": may_cut or not is_cut,
+        "sensitivity.voter_list": {*voters.columns} <= {*published.columns.names(PATIENTS, QUASI)}
+        and (bool(voters.columns) or published.settings.plan.population.patients is None),
     }
     return [part for part, holds in fits.items() if not holds]
 
 
-def _unlike(published: ClaimsManifest, original: ComparedClaims, files: WrittenClaims, facts: ClaimsFacts) -> list[str]:
+def _unlike(published: ClaimsManifest, original: ComparedClaims, files: WrittenClaims) -> list[str]:
     """What is said of the steps before the search, and of the population, and is not found again."""
     k, form, prepared = published.risk.k, published.columns, original.prepared
-    steps = early_steps(prepared.lines, facts.counts, k)
-    voters, population = facts.voters, read_population(prepared.claims)
+    counted_in_files = {step.step: step.counts for step in published.steps if step.step in IN_FILES}
+    steps = early_steps(prepared.lines, counted_in_files, k)
+    voters, population = published.sensitivity.voter_list, read_population(prepared.claims)
     if population is not None:
         voters = voter_list(counted(population, prepared.claims, files.patients, form), k, is_population=True)
     same = {

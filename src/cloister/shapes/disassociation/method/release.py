@@ -45,7 +45,7 @@ from cloister.shapes.disassociation.format.data import (
     ProtectedCodes,
     lay_out,
 )
-from cloister.shapes.disassociation.format.manifest import count_sets, published_supports
+from cloister.shapes.disassociation.format.facts import count_sets, published_supports
 from cloister.shapes.disassociation.format.ties import count_ties
 from cloister.utility import (
     QueryErrors,

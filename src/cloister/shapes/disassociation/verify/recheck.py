@@ -9,23 +9,16 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
-from cloister.release.folder import read_data
+from cloister.release.folder import MANIFEST, read_data
 from cloister.release.head import CLUSTERS, DATA
 from cloister.results import Verdict
-from cloister.shapes.codes.data import CODES, ID, plain_code
+from cloister.shapes.codes.data import CODES, ID
 from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters
 from cloister.shapes.disassociation.format.data import Disassociation
-from cloister.shapes.disassociation.format.manifest import (
-    DisassociationManifest,
-    codebook,
-    facts_of,
-    method_failures,
-    rules_of,
-    shown_of,
-    utility_follows,
-)
+from cloister.shapes.disassociation.format.facts import DerivedChunks, method_failures, sets_are_possible
+from cloister.shapes.disassociation.format.manifest import DisassociationManifest
 from cloister.verification.codes_original import CodesOriginal, read_original
-from cloister.verification.driver import Checker, Facts, Opened, Request
+from cloister.verification.driver import Checker, Opened, Request
 
 from .original import CLASS, SET, miscounted
 from .verify import DisassociationSecret, verify
@@ -55,35 +48,22 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
         verdict = verify(release.files, release.original, release.manifest.settings.diversity or 1)
         return replace(verdict, checks=(*verdict.checks, CHECKED))
 
-    def facts(self, release: ReleaseFolder) -> Facts:
-        """Compare the manifest with what follows from the files."""
+    def derive(self, release: ReleaseFolder) -> DerivedChunks:
+        """Return what follows from the clusters."""
+        stated = release.manifest
+        return DerivedChunks(release.files, stated.settings, stated.utility, stated.records.suppressed)
+
+    def contradictions(self, release: ReleaseFolder) -> list[str]:
+        """Compare settings, the form of the clusters, and the reconstruction with the clusters."""
         folder, manifest, files = release.folder, release.manifest, release.files
-        failures = _contradictions(manifest, files)
+        failures = method_failures(files, manifest.settings)
+        failures += [] if sets_are_possible(manifest.utility, files) else [f"utility in {MANIFEST} is not possible"]
         failures += [] if is_as_written(folder, files) else [f"{CLUSTERS} is not written as a release is"]
-        failures += _reconstruction_failures(folder, manifest, files)
-        return Facts(failures, codebook(files, numbered=manifest.columns.id is not None), shown_of(files))
+        return [*failures, *_reconstruction_failures(folder, manifest, files)]
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         return expectation_failures(release.files, release.request)
-
-
-def _contradictions(manifest: DisassociationManifest, released: Disassociation) -> list[str]:
-    """What the manifest says that the clusters do not."""
-    settings = manifest.settings
-    facts = facts_of(released, settings, manifest.utility)
-    sensitive = {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive}
-    follows = {
-        "settings.repeats": settings.repeats is released.repeats,
-        "settings.sensitive": sorted(settings.sensitive) == sorted(sensitive),
-        "records": manifest.records.released == released.n_records,
-        "guarantee.rules": manifest.guarantee.rules == rules_of(settings),
-        "utility": utility_follows(manifest.utility, settings, released, facts),
-        "risk": manifest.risk == facts.risk,
-        "clusters": manifest.clusters == facts.clusters,
-    }
-    differing = [f"{part} in release.json does not follow from the clusters" for part, so in follows.items() if not so]
-    return [*differing, *method_failures(released, settings)]
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:

@@ -2,16 +2,22 @@
 
 A term is written as a code, or as codes in brackets. The codebook says nothing that the data file does not."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.attributes import ranks
+from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts
+from cloister.release.head import AttributesFile
 from cloister.shapes.codes.data import CODES, MARK, plain_code
-from cloister.shapes.codes.manifest import codebook_of_codes, framed
+from cloister.shapes.codes.manifest import CodeRecords, codebook_of_codes, framed
 
 from .data import BETWEEN, CLOSE, OPEN, Generalization, Integers, Sets, term_text
+from .manifest import GeneralizationSettings, TermFigures, TermRisk, facts_of, rules_of
 
 MARKS = frozenset(OPEN + CLOSE + BETWEEN)
 
@@ -61,34 +67,65 @@ def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> 
     return Generalization(k, vocabulary, members, none, found.chosen(found.order()), m, repeats)
 
 
-def codebook(released: Generalization, *, numbered: bool, beside: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Return one row for each term, as the data file writes it, and one for the id and for each auxiliary column."""
-    ending = f"; {MARK}n is the n-th occurrence of a code" if released.repeats else ""
-    meanings = {
-        term_text(codes): "as recorded" if len(codes) == 1 else f"one or more of these {len(codes)} codes"
-        for codes in released.named_terms()
-    }
-    listed = {text: meaning + ending for text, meaning in meanings.items()}
-    return codebook_of_codes(listed, "number of the record in this file" if numbered else None, beside)
+@dataclass(frozen=True, repr=False)
+class DerivedTerms(Derived):
+    """What follows from generalized code sets, their auxiliary attributes and their settings.
 
-
-def shown_of(released: Generalization, beside: pl.DataFrame | None = None) -> ReportCounts:
-    """Return what is shown of code sets.
-
-    Whoever has one of the codes of a term has the term, and is released: as many as before.
+    ``left_out``: patients that are not released, ``<N`` for fewer than N
     """
-    supports = released.supports()
-    counts: dict[str | None, int] = {}
-    for codes, support in zip(released.named_terms(), supports.tolist(), strict=True):
-        # Of the occurrences of one code the most frequent is how many have it at all.
-        name = term_text([plain_code(code, repeats=released.repeats) for code in codes])
-        counts[name] = max(support, counts.get(name, 0))
-    return ReportCounts(
-        k=released.k,
-        sizes=pl.Series(supports, dtype=pl.Int64),
-        of="terms",
-        by="the number of patients who have them",
-        columns=(Counted("data", CODES, "patients", counts),),
-        files={} if beside is None else {"data": beside},
-        members=False,
-    )
+
+    released: Generalization
+    settings: GeneralizationSettings
+    left_out: int | str
+    beside: pl.DataFrame | None = None
+
+    @cached_property
+    def facts(self) -> tuple[TermFigures, TermRisk]:
+        """Counts of terms, and how rare they are."""
+        return facts_of(self.released)
+
+    def parts(self) -> dict[Place, Part]:
+        """Return columns of attributes, numbers of patients, rules, counts of terms, and risk."""
+        counts, risk = self.facts
+        found: dict[Place, Part] = {
+            ("records",): CodeRecords.of(self.released.n_records, self.left_out),
+            ("guarantee", "rules"): rules_of(self.settings),
+            **{("utility", name): count for name, count in counts},
+            ("risk",): risk,
+        }
+        if self.beside is not None:
+            found["attributes",] = AttributesFile.of(self.beside.columns)
+        return found
+
+    def codebook(self) -> pl.DataFrame:
+        """Return one row for each term, as the data file writes it, and one for the id and each auxiliary column."""
+        ending = f"; {MARK}n is the n-th occurrence of a code" if self.released.repeats else ""
+        meanings = {
+            term_text(codes): "as recorded" if len(codes) == 1 else f"one or more of these {len(codes)} codes"
+            for codes in self.released.named_terms()
+        }
+        listed = {text: meaning + ending for text, meaning in meanings.items()}
+        of_numbers = "number of the record in this file" if self.settings.ids == "number" else None
+        return codebook_of_codes(listed, of_numbers, self.beside)
+
+    def report_counts(self) -> ReportCounts:
+        """Return the patients who have each term.
+
+        Whoever has one of the codes of a term has the term, and is released: as many as before.
+        """
+        released = self.released
+        supports = released.supports()
+        counts: dict[str | None, int] = {}
+        for codes, support in zip(released.named_terms(), supports.tolist(), strict=True):
+            # Of the occurrences of one code the most frequent is how many have it at all.
+            name = term_text([plain_code(code, repeats=released.repeats) for code in codes])
+            counts[name] = max(support, counts.get(name, 0))
+        return ReportCounts(
+            k=released.k,
+            sizes=pl.Series(supports, dtype=pl.Int64),
+            of="terms",
+            by="the number of patients who have them",
+            columns=(Counted("data", CODES, "patients", counts),),
+            files={} if self.beside is None else {"data": self.beside},
+            members=False,
+        )

@@ -2,19 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
 from cloister.hierarchy import ROOT
 from cloister.io import as_text, counted, is_tally, n_records, records_of, table_columns, with_records_of
 from cloister.io.columns import as_held
-from cloister.privacy import KPatients
+from cloister.privacy import KPatients, least_group
 from cloister.release.codebook import Row, Type, codebook_of, type_of
+from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, Counts, ReportCounts, banded, label_counts
 from cloister.risk.recorded_columns import UniqueRecords, count_unique_records
 
 from .guarantee import Guarantee
-from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
+from .manifest import (
+    PublishedSettings,
+    QuasiIdentifierColumn,
+    TableIdColumn,
+    TableRisk,
+    TableSections,
+    guarantee_of,
+    record_counts,
+)
 
 RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
 AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
@@ -29,13 +39,64 @@ class TableFacts:
     risk: TableRisk
     labels: Mapping[str, int]
 
-    def differing(self, manifest: TableManifest) -> list[str]:
-        """Return the figures of a manifest that say something else."""
-        published = {name: column.labels for name, column in manifest.utility.columns.items()}
-        risk, own = manifest.risk.model_dump(), self.risk.model_dump()
-        parts = [f"risk.{name}" for name, figure in own.items() if risk[name] != figure]
-        parts += [f"utility.columns.{name}.labels" for name, n in self.labels.items() if published[name] != n]
-        return parts if manifest.records.released == self.released else [*parts, "records.released"]
+
+@dataclass(frozen=True, repr=False)
+class DerivedTable(Derived):
+    """What follows from the records of a table, or from their tally, and from what is stated of them.
+
+    ``frame``: all records of the data file; ``released``: those that were not suppressed
+    ``without``: a column of codes, of which another part of the release says more
+    """
+
+    frame: pl.DataFrame
+    released: pl.DataFrame
+    stated: TableSections
+    facts: TableFacts
+    without: str | None = None
+
+    @cached_property
+    def unique(self) -> UniqueRecords | None:
+        """How many records are unique with the columns released as recorded; None without such columns."""
+        return count_unique(self.released, guarantee_of(self.stated), self.without)
+
+    def parts(self) -> dict[Place, Part]:
+        """Return settings that follow from others, numbers of records, the loss that was minimized, labels and risk."""
+        stated, settings, rules = self.stated, self.stated.settings, self.stated.guarantee.rules
+        suppressed = 1 if stated.suppressed is None else stated.suppressed  # which is masked as any below k
+        return {
+            ("settings", "k"): least_group(rules),
+            ("settings", "rules"): [rule.words() for rule in rules],
+            ("settings", "microaggregate"): stated.averaged(),
+            ("records",): record_counts(suppressed, self.facts.released, settings.k),
+            ("utility", "loss"): stated.utility.losses[settings.loss],
+            **{("utility", "columns", name, "labels"): n for name, n in self.facts.labels.items()},
+            ("risk",): self.facts.risk,
+        }
+
+    def codebook(self) -> pl.DataFrame:
+        """Return one row for each label of each quasi-identifier that is released, and one for each other column."""
+        return codebook(self.frame.select(table_columns(self.frame)), self.stated)
+
+    def report_counts(self) -> ReportCounts:
+        """Return the records of each class, those with each label, and all of them, for signs of identifiers."""
+        released, guarantee = self.released, guarantee_of(self.stated)
+        skipped = {self.without, *guarantee.averaged}
+        hidden = {guarantee.id if guarantee.numbered else None, self.without}
+        texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
+        return ReportCounts(
+            k=guarantee.k,
+            sizes=class_sizes(released, list(guarantee.levels), guarantee.id and guarantee.patient),
+            of="records" if guarantee.patient is None or guarantee.id is None else "patients",
+            by="the size of their class",
+            columns=tuple(
+                Counted(DATA, column, "records", count_labels(released, column))
+                for column in guarantee.levels
+                if column not in skipped
+            ),
+            files={DATA: with_records_of(pl.DataFrame(texts), released)},
+            complete=count_complete(released, list(guarantee.levels)),
+            recorded=self.unique,
+        )
 
 
 def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPatients | None = None) -> TableFacts:
@@ -83,32 +144,6 @@ def count_unique(released: pl.DataFrame, guarantee: Guarantee, without: str | No
     others = {*guarantee.levels, guarantee.id, without, *unseen}
     recorded = [column for column in table_columns(released) if column not in others]
     return count_unique_records(_row_by_row(released), list(guarantee.levels), recorded) if recorded else None
-
-
-def report_data(
-    unique: UniqueRecords | None, released: pl.DataFrame, guarantee: Guarantee, without: str | None = None
-) -> ReportCounts:
-    """Return what the report shows of released records, or of their tally, beside the manifest.
-
-    ``unique``: as `count_unique` counts them
-    ``without``: a column of which nothing is shown, as another part of the report does.
-    """
-    skipped, hidden = {without, *guarantee.averaged}, {guarantee.id if guarantee.numbered else None, without}
-    texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
-    return ReportCounts(
-        k=guarantee.k,
-        sizes=class_sizes(released, list(guarantee.levels), guarantee.id and guarantee.patient),
-        of="records" if guarantee.patient is None or guarantee.id is None else "patients",
-        by="the size of their class",
-        columns=tuple(
-            Counted(DATA, column, "records", count_labels(released, column))
-            for column in guarantee.levels
-            if column not in skipped
-        ),
-        files={DATA: with_records_of(pl.DataFrame(texts), released)},
-        complete=count_complete(released, list(guarantee.levels)),
-        recorded=unique,
-    )
 
 
 def _row_by_row(released: pl.DataFrame) -> pl.DataFrame:

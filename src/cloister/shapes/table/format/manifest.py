@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
-from cloister.privacy import KPatients, PrivacyRule, least_group, rule_of
+from cloister.privacy import KPatients, PrivacyRule, rule_of
 from cloister.release.head import ALL_LOST, Delimiter, FileName, ManifestHead, Section, Share, fitting
-from cloister.release.masking import mask_small_count, masked_total, must_mask
+from cloister.release.masking import mask_small_count, masked_total
 from cloister.results import Why
 from cloister.utility import LOSSES
 
@@ -250,19 +250,17 @@ class TableSections(Section):
                 <= {*self.columns, *settings.not_released}
                 and {one.about for one in guarantee.accepted} <= {None, *quasi},
                 "columns.ids": not guarantee.patients or self._patients_fit(guarantee.patients),
-                "settings.k": settings.k == least_group(guarantee.rules),
-                "settings.rules": settings.rules == tuple(rule.words() for rule in guarantee.rules),
                 "settings.ids": settings.ids == ids[0].ids if ids else settings.ids in (None, "drop"),
                 "settings.weights": settings.weights.keys() <= quasi.keys()
                 and any(settings.weights.get(column, 1) > 0 for column in quasi),
                 "settings.level_bounds": settings.level_bounds.keys() <= quasi.keys(),
                 "settings.hierarchies": settings.hierarchies.keys() == quasi.keys()
                 and all(names_hierarchy(settings.hierarchies[name], quasi[name].hierarchy) for name in quasi),
-                "settings.microaggregate": settings.microaggregate == self.averaged(),
                 "settings.not_released": not {*settings.not_released} & self.columns.keys(),
                 "settings.suppression": self._share_fits(),
                 "method": self._method_fits(),
-                "records": self._records_fit(),
+                # Rows of * could be counted, so a masked number cannot stand beside them.
+                "records": self.suppressed is not None or not settings.keep_suppressed,
                 **({} if self.search is None else self._search_fits(self.search)),
                 "table": self.table is None or self._place_fits(self.table, about),
                 **self._losses_fit(),
@@ -300,13 +298,6 @@ class TableSections(Section):
         """How many records were suppressed; None where that is masked."""
         return None if isinstance(self.records.suppressed, str) else self.records.suppressed
 
-    def _records_fit(self) -> bool:
-        released, k = self.records.released, self.settings.k
-        if self.suppressed is None:
-            # Rows of * could be counted, so a masked number cannot stand beside them.
-            return self.records == record_counts(1, released, k) and not self.settings.keep_suppressed
-        return not must_mask(self.suppressed, k) and self.records == record_counts(self.suppressed, released, k)
-
     def _share_fits(self) -> bool:
         released, settings = self.records.released, self.settings
         if self.suppressed is None:
@@ -335,7 +326,6 @@ class TableSections(Section):
     def _losses_fit(self) -> dict[str, bool]:
         utility, quasi, loss = self.utility, self.quasi_identifiers, self.settings.loss
         return {
-            "utility.loss": utility.loss == utility.losses.get(loss),
             "utility.losses": utility.losses.keys() == {*ALWAYS_TOLD, loss},
             "utility.exact": not utility.exact or self.suppressed is not None,
             "utility.columns": utility.columns.keys() == quasi.keys()

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 
 import numpy as np
 import polars as pl
@@ -13,11 +12,10 @@ from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import as_text, is_tally, n_records
 from cloister.privacy import TCloseness
-from cloister.release.figures import Counts, ReportCounts
+from cloister.release.figures import Counts, OriginalCounts
 from cloister.release.masking import must_mask
 from cloister.results import Disclosing, SearchResult, Utility
-from cloister.risk.recorded_columns import UniqueRecords
-from cloister.shapes.table.format.facts import class_sizes, count_labels, facts_of, report_data
+from cloister.shapes.table.format.facts import DerivedTable, class_sizes, count_labels, facts_of
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.manifest import (
     ASSUMED,
@@ -127,22 +125,23 @@ def described(
     request: TableRequest,
     source: str,
     accepted: Sequence[Disclosing] = (),
-) -> TableSections:
-    """Return the part of ``release.json`` that is particular to a table.
+) -> DerivedTable:
+    """Return what is stated of a table, and what follows from its records.
 
     A number of suppressed records below k is masked; so is the number of records of the input, because each would give
     the other away. For the same reason losses are then computed from the released records alone and rounded up, and
     bound and gap are left out.
     """
     settings, search = _settings(request, table.roles, source), protected.search
-    facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings, request.patients)
+    released = protected.frame.filter(protected.originals.is_not_null())
+    facts = facts_of(released, settings, request.patients)
     utility = public_utility(exact, table, protected, request)
     is_masked = must_mask(protected.suppressed, request.k)
 
     def published(loss: float) -> float:
         return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if is_masked else loss
 
-    return TableSections.of_known(
+    stated = TableSections.of_known(
         shape="table",
         method=request.published_method,
         settings=settings,
@@ -171,6 +170,7 @@ def described(
         risk=facts.risk,
         search=None if search is None else _search(search, table.roles, request, utility, is_masked=is_masked),
     )
+    return DerivedTable(protected.frame, released, stated, facts)
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
@@ -285,31 +285,17 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
     return found
 
 
-def custodian_report_data(
-    unique: UniqueRecords | None,
-    table: EncodedTable,
-    protected: ProtectedTable,
-    guarantee: Guarantee,
-    without: str | None = None,
-) -> ReportCounts:
-    """Return the same with what the custodian sees of the original: sizes of its classes, and labels of all records.
+def original_counts(table: EncodedTable, guarantee: Guarantee) -> OriginalCounts:
+    """Return the sizes of classes as recorded, and labels of all records at the levels of the release.
 
-    Labels can be counted where all classes have the same levels and nothing is averaged.
+    Labels can be counted where all classes have the same levels.
     """
-
-    def before(column: str) -> Counts:
+    labels: dict[str, Counts] = {}
+    for column, level in guarantee.levels.items() if guarantee.has_one_transformation else ():
         hierarchy = table.hierarchies[column]
-        label_of = dict(zip(hierarchy.values, hierarchy.labels[guarantee.levels[column]], strict=True))
+        label_of = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))
         found: dict[str | None, int] = {}
         for value, count in count_labels(table.frame, column).items():
             found[label_of[value]] = found.get(label_of[value], 0) + count
-        return found
-
-    data = report_data(unique, protected.frame.filter(protected.originals.is_not_null()), guarantee, without)
-    columns = data.columns
-    if guarantee.has_one_transformation:
-        columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
-    people = guarantee.id and guarantee.patient
-    return replace(
-        data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.hierarchies), people)
-    )
+        labels[column] = found
+    return OriginalCounts(class_sizes(table.frame, list(table.hierarchies), guarantee.id and guarantee.patient), labels)

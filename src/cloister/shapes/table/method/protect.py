@@ -20,12 +20,16 @@ from cloister.hierarchy import ROOT
 from cloister.io import RECORDS, as_text, is_tally, note_table, records_of, table_columns, with_records_of
 from cloister.io.columns import packed
 from cloister.io.tally import read_runs, write_runs
+from cloister.release.figures import OriginalCounts
 from cloister.release.release import DataFileRelease
 from cloister.results import Verdict
 from cloister.search.problem import Report
+from cloister.shapes.table.format.facts import DerivedTable
+from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.method.recoding.choice import Choice, RecordCodes, alike, choose, is_safe
 
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
+from .describe import original_counts
 from .measure import mean_of, numbers_of
 
 
@@ -36,9 +40,15 @@ class TableRelease(DataFileRelease):
     ``notes``: what the releaser should know, in sentences without their stops.
     """
 
+    derived: DerivedTable = field(repr=False)
     data: Any
+    encoded: EncodedTable = field(repr=False)  # the original
     _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def original_counts(self) -> OriginalCounts:
+        """Count classes and labels of the original."""
+        return original_counts(self.encoded, guarantee_of(self.derived.stated))
 
     def recheck(self) -> Verdict:
         """Return the verdict on the protected records."""

@@ -12,14 +12,13 @@ from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
 from cloister.io.columns import check_columns
 from cloister.io.tally import is_large, read_runs
-from cloister.release.figures import ReportCounts
 from cloister.release.folder import read_data
 from cloister.results import Caveat, Verdict
-from cloister.shapes.table.format.facts import class_sizes, codebook, count_unique, facts_of, report_data
+from cloister.shapes.table.format.facts import DerivedTable, class_sizes, facts_of
 from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.losses import differing_losses
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
-from cloister.verification.driver import Checker, Facts, Opened, Request
+from cloister.verification.driver import Checker, Opened, Request
 
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
@@ -62,10 +61,9 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
                 checks = (*others, Caveat(f"not looked at, as they stay in the database: {name_few(unseen)}"))
         return replace(verdict, how=how, checks=checks)
 
-    def facts(self, release: ReleaseFolder) -> Facts:
-        """Compare the manifest with what follows from the files."""
-        frame, manifest = release.files, release.manifest
-        return Facts([], codebook(frame, manifest), report_data_of_release(frame, manifest))
+    def derive(self, release: ReleaseFolder) -> DerivedTable:
+        """Return what follows from the records."""
+        return derive(release.files, release.manifest)
 
 
 def original_of(request: Request) -> pl.DataFrame | None:
@@ -122,8 +120,7 @@ def check_table(
     if tuple(table_columns(frame)) == guarantee.columns and (records := released_texts(frame, guarantee)).height:
         known = hierarchies if hierarchies is not None and manifest.utility.exact else {}
         known = {column: hierarchy for column, hierarchy in known.items() if column not in guarantee.averaged}
-        wrong = facts_of(records, manifest.settings, manifest.guarantee.patients).differing(manifest)
-        wrong += differing_losses(records, manifest, guarantee, known)
+        wrong = differing_losses(records, manifest, guarantee, known)
         failures += [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
         # What the recipient asks for beyond the manifest; without a class size, that which the rules ask for.
         k = request.k or max(rule.class_size for rule in manifest.guarantee.rules)
@@ -152,11 +149,11 @@ def _hierarchies_of_released(
     return _hierarchies(source.frame[rows.sort()], manifest, hierarchies)
 
 
-def report_data_of_release(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> ReportCounts:
-    """Return what the report shows of released records beside the manifest."""
-    guarantee = guarantee_of(manifest)
-    released = released_texts(frame, guarantee)
-    return report_data(count_unique(released, guarantee, without), released, guarantee, without)
+def derive(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> DerivedTable:
+    """Return what follows from released records, or from their tally; ``without``: as `DerivedTable` has it."""
+    released = released_texts(frame, guarantee_of(manifest))
+    facts = facts_of(released, manifest.settings, manifest.guarantee.patients)
+    return DerivedTable(frame, released, manifest, facts, without)
 
 
 def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:

@@ -6,7 +6,7 @@ candidates as well, and no record that has codes is taken for an empty one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -19,8 +19,13 @@ from cloister.hierarchy import ROOT, suppress
 from cloister.io import CodeColumns, as_text
 from cloister.io.codes import CodeSource
 from cloister.privacy import KAnonymity
+from cloister.release.derived import Part, Place
+from cloister.release.figures import ReportCounts
 from cloister.release.head import CLUSTERS, Count, Positive, Section, fitting
+from cloister.release.manifest import WITH_CODES
+from cloister.results import Manifest
 from cloister.shapes.codes.data import CodeSets, encode
+from cloister.shapes.codes.manifest import PolicySets
 from cloister.shapes.codes.policy import UtilityPolicy
 from cloister.shapes.disassociation.format.data import (
     Disassociation,
@@ -29,17 +34,10 @@ from cloister.shapes.disassociation.format.data import (
     ProtectedCodes,
     Refine,
 )
-from cloister.shapes.disassociation.format.manifest import (
-    NO_SETS,
-    DisassociationUtility,
-    MethodSettings,
-    PartCounts,
-    TiedCodes,
-    count_sets,
-    facts_of,
-    method_settings,
-)
-from cloister.shapes.disassociation.format.manifest import codebook as codebook_of_codes
+from cloister.shapes.disassociation.format.facts import codebook as codebook_of_codes
+from cloister.shapes.disassociation.format.facts import counted, facts_of
+from cloister.shapes.disassociation.format.manifest import DisassociationUtility, MethodSettings, PartCounts, TiedCodes
+from cloister.shapes.table.format.facts import DerivedTable
 from cloister.shapes.table.format.manifest import QuasiIdentifierColumn, TableManifest
 
 Integers = NDArray[np.int64]
@@ -205,7 +203,6 @@ class TableWithCodesManifest(TableManifest):
     @model_validator(mode="after")
     def _codes_fit(self) -> Self:
         codes, ks = self.codes, [rule.k for rule in self.guarantee.rules if isinstance(rule, KAnonymity)]
-        rule = CodesRule(model=MODEL, k=codes.settings.k, m=codes.settings.m, column=codes.column)
         name, column = codes.column, self.columns.get(codes.column)
         # The column is a quasi-identifier that stays as it is: whether there are any codes.
         is_presence = (
@@ -220,44 +217,62 @@ class TableWithCodesManifest(TableManifest):
             {
                 "codes.column": is_presence,
                 "codes.settings.k": bool(ks) and codes.settings.k == max(ks),
-                "codes.guarantee.rules": codes.guarantee.rules == (rule,),
                 "table": self.table is None,
             },
         )
 
 
-def codes_section(
-    asked: CodesRequested, policy: UtilityPolicy | None, codes: CodeSets, released: Disassociation, records: int
-) -> CodesSection:
-    """Return what is said of codes that were verified together with their table.
+@dataclass(frozen=True, repr=False)
+class DerivedTableWithCodes(DerivedTable):
+    """What follows from a table with codes; in the records of the table codes are reduced to whether there are any.
 
-    They are of the released patients that have any; ``records`` counts those without as well.
+    ``without``: the column of codes; ``sets``: what is stated of the sets of a utility policy
     """
-    request = asked.request(released.k, policy)
-    settings = MethodSettings.model_validate(method_settings(request, None if policy is None else policy.spec))
-    sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(codes))
-    facts = facts_of(released, settings, sets)
-    rule = CodesRule(model=MODEL, k=released.k, m=released.m, column=asked.column)
-    return CodesSection(
-        column=asked.column,
-        method="disassociation",
-        settings=settings,
-        patients=PatientCounts.of(released, records),
-        guarantee=ClassCodesGuarantee(rules=(rule,), verified=True),
-        utility=facts.utility,
-        risk=facts.risk,
-        clusters=cluster_counts(facts.clusters, released),
-    )
+
+    clusters: Disassociation = field(kw_only=True)
+    settings: MethodSettings = field(kw_only=True)
+    sets: PolicySets = field(kw_only=True)
+
+    def parts(self) -> dict[Place, Part]:
+        """Return what follows of the table, and of its codes."""
+        clusters, settings = self.clusters, self.settings
+        facts = facts_of(clusters, settings, self.sets)
+        rule = CodesRule(model=MODEL, k=settings.k, m=settings.m, column=str(self.without))
+        return super().parts() | {
+            (WITH_CODES, "patients"): PatientCounts.of(clusters, self.facts.released),
+            (WITH_CODES, "guarantee", "rules"): [rule],
+            (WITH_CODES, "utility"): facts.utility,
+            (WITH_CODES, "risk"): facts.risk,
+            (WITH_CODES, "clusters"): ClusterCounts(**facts.clusters.published(), classes=len(clusters.classes)),
+        }
+
+    def codebook(self) -> pl.DataFrame:
+        """Return the codebook of the table with one row for each code in the place of its column of codes."""
+        table = super().codebook()
+        codes = codebook_of_codes(self.clusters, numbered=False).with_columns(pl.lit(self.without).alias("column"))
+        at = table["column"].index_of(self.without) or 0
+        others = table.filter(pl.col("column") != self.without)
+        return pl.concat([others[:at], codes, others[at:]])
+
+    def report_counts(self) -> ReportCounts:
+        """Return the same of the table, and the patients with each code as far as the chunks tell."""
+        table = super().report_counts()
+        return replace(table, columns=(*table.columns, counted(self.clusters, str(self.without))))
 
 
-def cluster_counts(parts: PartCounts, released: Disassociation) -> ClusterCounts:
-    """Return how many parts the clusters have, and in how many classes."""
-    return ClusterCounts(**parts.published(), classes=len(released.classes))
+def derive_with_codes(
+    table: DerivedTable, column: str, clusters: Disassociation, settings: MethodSettings, sets: PolicySets
+) -> DerivedTableWithCodes:
+    """Return what follows from a table and from the clusters of its codes."""
+    of_table = table.frame, table.released, table.stated, table.facts, column
+    return DerivedTableWithCodes(*of_table, clusters=clusters, settings=settings, sets=sets)
 
 
-def codebook_with_codes(table: pl.DataFrame, column: str, released: Disassociation) -> pl.DataFrame:
-    """Return the codebook of the table with one row for each code in the place of its column of codes."""
-    codes = codebook_of_codes(released, numbered=False).with_columns(pl.lit(column).alias("column"))
-    at = table["column"].index_of(column) or 0
-    others = table.filter(pl.col("column") != column)
-    return pl.concat([others[:at], codes, others[at:]])
+def describe_codes(asked: CodesRequested, settings: MethodSettings) -> Manifest:
+    """Return what is stated of codes that were verified together with their table."""
+    return {
+        "column": asked.column,
+        "method": "disassociation",
+        "settings": settings.published(),
+        "guarantee": {"verified": True},
+    }

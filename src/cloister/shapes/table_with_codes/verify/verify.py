@@ -1,7 +1,7 @@
 """A table with codes checked again, in memory or from its folder: table, codes, and whether they fit each other."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,31 +14,23 @@ from cloister.release.head import CLUSTERS
 from cloister.results import Verdict
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.format.data import Disassociation
-from cloister.shapes.disassociation.format.manifest import counted, facts_of, method_failures, utility_follows
+from cloister.shapes.disassociation.format.facts import method_failures, sets_are_possible
 from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
 from cloister.shapes.disassociation.verify.recheck import expectation_failures, is_as_written
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.disassociation.verify.verify import verify as verify_codes
-from cloister.shapes.table.format.facts import codebook
 from cloister.shapes.table.format.manifest import guarantee_of
-from cloister.shapes.table.verify.recheck import (
-    check_table,
-    checked,
-    original_of,
-    read_released,
-    report_data_of_release,
-    source_of,
-)
+from cloister.shapes.table.verify.recheck import check_table, checked, derive, original_of, read_released, source_of
 from cloister.shapes.table.verify.verify import generalized
 from cloister.shapes.table_with_codes.format.data import (
     PRESENT,
+    DerivedTableWithCodes,
     TableWithCodesManifest,
-    cluster_counts,
-    codebook_with_codes,
+    derive_with_codes,
     with_presence,
     words_of,
 )
-from cloister.verification.driver import Checker, Facts, Opened, Request
+from cloister.verification.driver import Checker, Opened, Request
 
 
 def verify_both(
@@ -190,13 +182,21 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
         return Verdict(f"{found.how}; {codes.how}", checks, tuple(failures), found.unchecked)
 
-    def facts(self, release: ReleaseFolder) -> Facts:
-        """Compare the manifest with what follows from the files."""
-        files, manifest, column = release.files, release.manifest, release.manifest.codes.column
-        listed = codebook_with_codes(codebook(files.reduced, manifest), column, files.released)
-        shown = report_data_of_release(files.reduced, manifest, column)
-        shown = replace(shown, columns=(*shown.columns, counted(files.released, column)))
-        return Facts(_contradictions(release.folder, manifest, files.released), listed, shown)
+    def derive(self, release: ReleaseFolder) -> DerivedTableWithCodes:
+        """Return what follows from table and clusters."""
+        files, stated = release.files, release.manifest
+        part, column = stated.codes, stated.codes.column
+        return derive_with_codes(
+            derive(files.reduced, stated, column), column, files.released, part.settings, part.utility
+        )
+
+    def contradictions(self, release: ReleaseFolder) -> list[str]:
+        """Compare settings and the form of the clusters with the clusters."""
+        released, part = release.files.released, release.manifest.codes
+        failures = method_failures(released, part.settings)
+        failures += [] if sets_are_possible(part.utility, released) else ["utility in release.json is not possible"]
+        failures += [] if is_as_written(release.folder, released) else [f"{CLUSTERS} is not written as a release is"]
+        return [f"codes: {failure}" for failure in failures]
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
@@ -239,19 +239,3 @@ def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]
             sizes_agree(known, released) and counts_agree(known, released, is_drawn=False),
         )
     ]
-
-
-def _contradictions(folder: Path, manifest: TableWithCodesManifest, released: Disassociation) -> list[str]:
-    """What the manifest says of the codes that the clusters do not."""
-    part, records = manifest.codes, manifest.records.released
-    counts = part.patients.with_codes, part.patients.without_codes
-    facts = facts_of(released, part.settings, part.utility)
-    agreements = {
-        "patients are not counted as they are": counts == (released.n_records, records - released.n_records),
-        "clusters are not counted as they are": part.clusters == cluster_counts(facts.clusters, released),
-        "utility does not follow from the clusters": utility_follows(part.utility, part.settings, released, facts),
-        "risk is not that of the clusters": part.risk == facts.risk,
-        f"does not fit {CLUSTERS}, which is not written as a release is": is_as_written(folder, released),
-    }
-    failures = [f"codes of release.json: {failure}" for failure, holds in agreements.items() if not holds]
-    return failures + [f"codes: {failure}" for failure in method_failures(released, part.settings)]

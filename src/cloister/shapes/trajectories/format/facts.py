@@ -1,27 +1,29 @@
 """What the released files of trajectories say, and no more: facts of the manifest, figures of the report, the codebook.
 
-Pure functions of the files: they write a release, and verifying it calls them again and compares.
+Whoever verifies a release derives them again.
 """
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
 from cloister.release.codebook import Row, Type, codebook_of, type_of
+from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts, label_counts
 from cloister.release.head import AttributesFile
 
 from .data import AGE, CODE, ID, Diversity, WrittenTrajectories
 from .manifest import (
+    DataColumns,
     DiversityRule,
     KAnonymityRule,
     PairCounts,
     PublishedTrajectories,
     ReleasedPatients,
-    TrajectoriesManifest,
     TrajectoryRisk,
 )
 
@@ -39,51 +41,79 @@ AS_RECORDED_UNDER = ("interval", "suppress")  # Kinds of hierarchies under which
 Rules = tuple[KAnonymityRule] | tuple[KAnonymityRule, DiversityRule]
 
 
-@dataclass(frozen=True)
-class TrajectoriesFacts:
-    """The parts of a manifest that follow from the released files and the settings."""
+@dataclass(frozen=True, repr=False)
+class DerivedTrajectories(Derived):
+    """What follows from released trajectories, their settings and columns, and the number of patients not released."""
 
-    attributes: AttributesFile | None
-    records: ReleasedPatients
-    rules: Rules
-    counts: PairCounts
-    risk: TrajectoryRisk
+    files: WrittenTrajectories
+    settings: PublishedTrajectories
+    columns: DataColumns
+    n_left_out: int
 
-    def differing(self, manifest: TrajectoriesManifest) -> list[str]:
-        """Return the parts of a manifest that say something else."""
-        counts = PairCounts(**{name: getattr(manifest.utility, name) for name in PairCounts.model_fields})
-        rules, names = manifest.guarantee.rules, {"rules": "guarantee.rules", "counts": "utility"}
-        stated = TrajectoriesFacts(manifest.attributes, manifest.records, rules, counts, manifest.risk)
-        return [names.get(name, name) for name, part in vars(self).items() if part != getattr(stated, name)]
+    @cached_property
+    def sizes(self) -> pl.Series:
+        """The patients of each distinct trajectory."""
+        alike = self.files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE)
+        return alike.agg(pl.len().cast(pl.Int64).alias("patients"))["patients"]
 
+    @property
+    def records(self) -> ReleasedPatients:
+        """How many patients there were and are."""
+        n_patients, n_left_out = int(self.sizes.sum()), self.n_left_out
+        return ReleasedPatients.model_validate(
+            {"in": n_patients + n_left_out, "released": n_patients, "suppressed": n_left_out}
+        )
 
-def facts_of(files: WrittenTrajectories, settings: PublishedTrajectories, n_left_out: int) -> TrajectoriesFacts:
-    """Return what files say that were released under these settings, some patients left out."""
-    sizes = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).len()["len"].to_list()
-    n_patients = sum(sizes)
-    records = {"in": n_patients + n_left_out, "released": n_patients, "suppressed": n_left_out}
-    attributes = None if files.attributes is None else AttributesFile.of(files.attributes.columns[1:])
-    no_code, no_age = files.frame[CODE] == ROOT, files.frame[AGE] == ROOT
-    alone = files.frame.select(pl.len().over(ID) == 1).to_series()
-    return TrajectoriesFacts(
-        attributes=attributes,
-        records=ReleasedPatients.model_validate(records),
-        rules=rules_of(settings.k, settings.diversity_requested()),
-        counts=PairCounts(
+    @cached_property
+    def counts(self) -> PairCounts:
+        """Of how many rows and patients something is released."""
+        frame = self.files.frame
+        no_code, no_age = frame[CODE] == ROOT, frame[AGE] == ROOT
+        alone = frame.select(pl.len().over(ID) == 1).to_series()
+        return PairCounts(
             pairs=int((~(no_code & no_age)).sum()),
             codes_untold=int(no_code.sum()),
             ages_untold=int(no_age.sum()),
             patients_untold=int((no_code & no_age & alone).sum()),
-            trajectories=len(sizes),
-        ),
-        risk=TrajectoryRisk(
-            highest=1 / min(sizes),
-            average=len(sizes) / n_patients,
-            share_above_threshold=sum(size for size in sizes if 1 / size > RISK_THRESHOLD) / n_patients,
-            threshold=RISK_THRESHOLD,
-            smallest=min(sizes),
-            largest=max(sizes),
-        ),
+            trajectories=len(self.sizes),
+        )
+
+    def parts(self) -> dict[Place, Part]:
+        """Return columns of attributes, numbers of patients, rules, counts of pairs, and risk."""
+        beside, settings = self.files.attributes, self.settings
+        found: dict[Place, Part] = {
+            ("records",): self.records,
+            ("guarantee", "rules"): rules_of(settings.k, settings.diversity_requested()),
+            **{("utility", name): count for name, count in self.counts},
+            ("risk",): _risk_of(self.sizes),
+        }
+        if beside is not None:
+            found["attributes",] = AttributesFile.of(beside.columns[1:])
+        return found
+
+    def codebook(self) -> pl.DataFrame:
+        """Return one row for each released label, and one for each other column."""
+        return codebook(self.files, self.columns.code.hierarchy, self.columns.age.hierarchy)
+
+    def report_counts(self) -> ReportCounts:
+        """Return the patients of each trajectory, and the pairs with each label."""
+        texts = {"data": pl.DataFrame([as_text(self.files.frame[column]) for column in (CODE, AGE)])}
+        if self.files.attributes is not None and self.files.attributes.width > 1:
+            texts["attributes"] = pl.DataFrame([as_text(column) for column in self.files.attributes.drop(ID)])
+        columns = tuple(Counted("data", name, "pairs", label_counts(texts["data"][name])) for name in (CODE, AGE))
+        by = "how many share their trajectory"
+        return ReportCounts(k=self.settings.k, sizes=self.sizes, of="patients", by=by, columns=columns, files=texts)
+
+
+def _risk_of(sizes: pl.Series) -> TrajectoryRisk:
+    n_patients, smallest = int(sizes.sum()), int(sizes.to_numpy().min())
+    return TrajectoryRisk(
+        highest=1 / smallest,
+        average=len(sizes) / n_patients,
+        share_above_threshold=int(sizes.filter(1 / sizes > RISK_THRESHOLD).sum()) / n_patients,
+        threshold=RISK_THRESHOLD,
+        smallest=smallest,
+        largest=int(sizes.to_numpy().max()),
     )
 
 
@@ -94,17 +124,6 @@ def rules_of(k: int, diversity: Diversity | None) -> Rules:
         return (rule,)
     of = {"codes": tuple(sorted(diversity.codes))} if diversity.column is None else {"column": diversity.column}
     return rule, DiversityRule.model_validate({"model": "frequency l-diversity", "l": diversity.l, **of})
-
-
-def shown_of(files: WrittenTrajectories, k: int) -> ReportCounts:
-    """Return what is shown of trajectories."""
-    alike = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).agg(pl.len().alias("patients"))
-    texts = {"data": pl.DataFrame([as_text(files.frame[column]) for column in (CODE, AGE)])}
-    if files.attributes is not None and files.attributes.width > 1:
-        texts["attributes"] = pl.DataFrame([as_text(column) for column in files.attributes.drop(ID)])
-    columns = tuple(Counted("data", name, "pairs", label_counts(texts["data"][name])) for name in (CODE, AGE))
-    by = "how many share their trajectory"
-    return ReportCounts(k=k, sizes=alike["patients"], of="patients", by=by, columns=columns, files=texts)
 
 
 def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFrame:

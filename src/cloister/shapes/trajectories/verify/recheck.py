@@ -16,10 +16,10 @@ from cloister.results import Verdict
 from cloister.settings.reading import how_read
 from cloister.shapes.trajectories.format.data import COLUMNS, ID, Trajectories, WrittenTrajectories
 from cloister.shapes.trajectories.format.domain import FittedTrajectories, fitted
-from cloister.shapes.trajectories.format.facts import codebook, facts_of, shown_of
+from cloister.shapes.trajectories.format.facts import DerivedTrajectories
 from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
-from cloister.verification.driver import Checker, Facts, Opened, Request, origins
+from cloister.verification.driver import Checker, Opened, Request, origins
 
 from .statements import promised_by
 from .verify import Secret, losses_agree, verify
@@ -75,16 +75,17 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         """Run the promises on the files, and compare with the original."""
         return verify(release.files, promised_by(release.manifest), release.original, release.findings())
 
-    def facts(self, release: ReleaseFolder) -> Facts:
-        """Compare the manifest with what follows from the files."""
-        manifest, files, k = release.manifest, release.files, release.manifest.settings.k
-        n_left_out = manifest.records.suppressed if release.original is None else release.original.n_left_out
-        differing = facts_of(files, manifest.settings, n_left_out).differing(manifest)
-        failures = [f"{part} in release.json does not follow from the files" for part in differing]
-        if not losses_agree(manifest.utility, files, release.original, k):
-            failures.append("the losses in release.json are not those of the files")
-        listed = codebook(files, manifest.columns.code.hierarchy, manifest.columns.age.hierarchy)
-        return Facts(failures, listed, shown_of(files, k))
+    def derive(self, release: ReleaseFolder) -> DerivedTrajectories:
+        """Return what follows from the files."""
+        stated, original = release.manifest, release.original
+        n_left_out = stated.records.suppressed if original is None else original.n_left_out
+        return DerivedTrajectories(release.files, stated.settings, stated.columns, n_left_out)
+
+    def contradictions(self, release: ReleaseFolder) -> list[str]:
+        """Compare the losses with those that the files allow."""
+        manifest = release.manifest
+        agree = losses_agree(manifest.utility, release.files, release.original, manifest.settings.k)
+        return [] if agree else ["the losses in release.json are not those of the files"]
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
