@@ -17,7 +17,8 @@ from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB, only_part, part_names, promises_of_folder
 from cloister.pipeline.output_paths import release_at
-from cloister.release.manifest import WITH_CODES, AnyManifest, codes_of, outline_of, typed
+from cloister.release.head import WITH_CODES
+from cloister.release.manifest import AnyManifest, codes_of, outline_of, typed
 from cloister.results import Caveat, Manifest, Verdict
 from cloister.settings.declaration import settings_of
 from cloister.settings.reading import KEYS, how_read, reading_of

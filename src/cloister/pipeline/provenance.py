@@ -29,10 +29,10 @@ def check_useful(loss: float, *, accept_empty: bool) -> None:
         )
 
 
-def completed(stated: Manifest, derived: Derived, *, source: str, seed: int, watch: Stopwatch) -> Manifest:
+def completed(particular: Manifest, derived: Derived, *, source: str, seed: int, watch: Stopwatch) -> Manifest:
     """Return the manifest of files that are not written yet.
 
-    ``stated``: what is particular to the release, but for what follows from its files
+    ``particular``: what is particular to the release, but for what follows from its files
     """
     head = {
         "schema": SCHEMA,
@@ -45,8 +45,8 @@ def completed(stated: Manifest, derived: Derived, *, source: str, seed: int, wat
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "numba", "polars")},
         },
-        "settings": {"source": source} | stated["settings"],
+        "settings": {"source": source} | particular["settings"],
         "seconds": watch.table(),
         "files": {},
     }
-    return typed(derived.added_to(stated | head)).published()
+    return typed(derived.added_to(particular | head)).published()

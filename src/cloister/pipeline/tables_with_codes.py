@@ -9,7 +9,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.io.foreign import interruptible
-from cloister.release.manifest import WITH_CODES
+from cloister.release.head import WITH_CODES
 from cloister.results import Stopwatch, Verdict
 from cloister.search.problem import Report
 from cloister.shapes.codes.data import CodeSets, GivenCodes

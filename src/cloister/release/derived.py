@@ -12,8 +12,7 @@ from typing import TypeAlias
 import polars as pl
 
 from cloister.release.figures import ReportCounts
-from cloister.release.folder import same
-from cloister.release.head import Section
+from cloister.release.head import Section, same
 from cloister.results import Manifest
 
 Place: TypeAlias = tuple[str, ...]

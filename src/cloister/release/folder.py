@@ -115,11 +115,6 @@ def _loaded(path: Path) -> object:
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
 
 
-def same(told: object, expected: object) -> bool:
-    """Whether two things are the same in JSON, where 1, 1.0 and true differ."""
-    return json.dumps(told, sort_keys=True) == json.dumps(expected, sort_keys=True)
-
-
 def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
     """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
     failures = [] if (must := manifest.must_list()) is None else [f"{MANIFEST} must list {must}"]

@@ -154,6 +154,9 @@ ATTRIBUTES = "attributes.csv"
 
 QUASI = "quasi-identifier"
 
+WITH_CODES = "codes"
+"""The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
+
 
 FIRST = ("schema", "cloister", "shape", "method", "settings", "seed", "created", "machine")
 LAST = ("seconds", "files", "attack")
@@ -238,6 +241,11 @@ class ManifestHead(Section):
         return found
 
 
+def same(stated: object, expected: object) -> bool:
+    """Return whether two things are the same in JSON, where 1, 1.0 and true differ."""
+    return json.dumps(stated, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
 S = TypeVar("S", bound=Section)
 
 
@@ -260,7 +268,7 @@ def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
     """Return what JSON says as a section, or None and the places where it says something else; quotes no value."""
     try:
         found = kind.model_validate_json(json.dumps(content))
-        if json.dumps(found.published(), sort_keys=True) == json.dumps(content, sort_keys=True):
+        if same(found.published(), content):
             return found, []
         return None, ["numbers in place of true or false"]  # which are equal in Python
     except ValidationError as error:

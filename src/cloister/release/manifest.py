@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from cloister.errors import InputError
-from cloister.release.head import Section
+from cloister.release.head import WITH_CODES, Section
 from cloister.results import Manifest
 from cloister.shapes.registry import FORMS, load
 
@@ -27,9 +27,6 @@ AnyManifest: TypeAlias = (
 
 GENERALIZED = ("cba", "ugaclip", "apriori", "generalization")
 """The methods for code sets whose releases hold generalized codes."""
-
-WITH_CODES = "codes"
-"""The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
 
 
 class Outline(BaseModel):

@@ -61,7 +61,7 @@ class Attacked(Protocol):
         """Return all figures, for the custodian alone."""
 
 
-class Attack(Protocol):
+class AttackOnFiles(Protocol):
     """Simulated adversaries, and what they know."""
 
     def on(self, folder: Path, manifest: AnyManifest) -> Attacked:
@@ -83,7 +83,7 @@ class Release(ABC):
     manifest: Manifest
     derived: Derived = field(repr=False)
     custody: Custody = field(repr=False)
-    attack: Attack | None = field(default=None, repr=False, kw_only=True)
+    attack: AttackOnFiles | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def codebook(self) -> pl.DataFrame:

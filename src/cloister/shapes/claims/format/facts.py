@@ -77,6 +77,11 @@ class ClaimsFacts:
     unbounded: Unbounded
     voters: VoterList
 
+    def counted(self, step: Step) -> Step:
+        """Return a step with the counts that the files give; suppression counts what the files do not show, too."""
+        counts = self.counts.get(step.step)
+        return step.counting({**step.counts, **(counts or {})} if step.step == SUPPRESSION else counts)
+
 
 @dataclass(frozen=True, repr=False)
 class DerivedClaims(Derived):
@@ -103,7 +108,7 @@ class DerivedClaims(Derived):
             ("utility", "labels"): facts.labels,
             ("utility", "labels_of_patients"): facts.labels_of_patients,
             ("choice", "levels"): Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
-            ("steps",): [_counted_in_files(step, facts) for step in self.steps],
+            ("steps",): [facts.counted(step) for step in self.steps],
             ("representativeness", "median_claims_released"): facts.median_claims,
             ("sensitivity", "unbounded"): facts.unbounded,
             **voters,
@@ -116,12 +121,6 @@ class DerivedClaims(Derived):
     def report_counts(self) -> ReportCounts:
         """Return the patients of each class, and the rows with each label."""
         return report_counts(self.files, self.form, smallest_class(self.plan.risk.threshold))
-
-
-def _counted_in_files(step: Step, facts: ClaimsFacts) -> Step:
-    """A step with the counts that the files give; suppression counts what the files do not show, too."""
-    counts = facts.counts.get(step.step)
-    return step.counting({**step.counts, **(counts or {})} if step.step == SUPPRESSION else counts)
 
 
 def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> ClaimsFacts:

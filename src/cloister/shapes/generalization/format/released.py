@@ -87,15 +87,15 @@ class DerivedTerms(Derived):
     def parts(self) -> dict[Place, Part]:
         """Return columns of attributes, numbers of patients, rules, counts of terms, and risk."""
         counts, risk = self.facts
-        found: dict[Place, Part] = {
+        parts: dict[Place, Part] = {
             ("records",): CodeRecords.of(self.released.n_records, self.left_out),
             ("guarantee", "rules"): rules_of(self.settings),
             **{("utility", name): count for name, count in counts},
             ("risk",): risk,
         }
         if self.beside is not None:
-            found["attributes",] = AttributesFile.of(self.beside.columns)
-        return found
+            parts["attributes",] = AttributesFile.of(self.beside.columns)
+        return parts
 
     def codebook(self) -> pl.DataFrame:
         """Return one row for each term, as the data file writes it, and one for the id and each auxiliary column."""

@@ -21,8 +21,7 @@ from cloister.io.codes import CodeSource
 from cloister.privacy import KAnonymity
 from cloister.release.derived import Part, Place
 from cloister.release.figures import ReportCounts
-from cloister.release.head import CLUSTERS, Count, Positive, Section, fitting
-from cloister.release.manifest import WITH_CODES
+from cloister.release.head import CLUSTERS, WITH_CODES, Count, Positive, Section, fitting
 from cloister.results import Manifest
 from cloister.shapes.codes.data import CodeSets, encode
 from cloister.shapes.codes.manifest import PolicySets

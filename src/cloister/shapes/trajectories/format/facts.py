@@ -81,15 +81,15 @@ class DerivedTrajectories(Derived):
     def parts(self) -> dict[Place, Part]:
         """Return columns of attributes, numbers of patients, rules, counts of pairs, and risk."""
         beside, settings = self.files.attributes, self.settings
-        found: dict[Place, Part] = {
+        parts: dict[Place, Part] = {
             ("records",): self.records,
             ("guarantee", "rules"): rules_of(settings.k, settings.diversity_requested()),
             **{("utility", name): count for name, count in self.counts},
             ("risk",): _risk_of(self.sizes),
         }
         if beside is not None:
-            found["attributes",] = AttributesFile.of(beside.columns[1:])
-        return found
+            parts["attributes",] = AttributesFile.of(beside.columns[1:])
+        return parts
 
     def codebook(self) -> pl.DataFrame:
         """Return one row for each released label, and one for each other column."""
