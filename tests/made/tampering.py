@@ -77,6 +77,6 @@ def report_rewritten(folder, figures=None):
     figures = read_figures(folder) if figures is None else figures
     made = {"report.json": json_bytes({"schema": 2, "release": manifest, "figures": figures})}
     with suppress(Exception):  # where no page can be made of it, the one that is there stays
-        made = report_files(manifest, figures)
+        made = report_files(typed(manifest), figures)
     for name, content in made.items():
         (folder / name).write_bytes(content)

@@ -221,7 +221,9 @@ class PreparedWords(Prepared):
             "utility": {"loss": 0.5},
         }
         return WordsRelease(
-            manifest=completed(stated, derived, source=self.options.data.name, seed=0, watch=self.run.watch),
+            manifest=completed(
+                stated, derived, source=self.options.data.name, seed=0, watch=self.run.watch, written=("csv", ",")
+            ),
             derived=derived,
             custody=Custody({}),
             frame=frame,

@@ -15,7 +15,6 @@ from cloister.exploration.running import ExploreRequest, explored
 from cloister.exploration.setting_keys import FRONTIER, settings_in
 from cloister.jobs.running import of_part, options_of, without_keys
 from cloister.pipeline.claims_shape import changed_plan
-from cloister.release.manifest import typed
 from cloister.release.release import Release
 from cloister.settings.declaration import Given, Keywords
 from cloister.shapes.claims.format.data import Claims
@@ -138,5 +137,5 @@ def compare(*releases: Release | str | Path) -> Comparison:
     found = manifests_in(folders)
     for number, one in enumerate(releases, start=1):
         if isinstance(one, Release):
-            found[str(number)] = typed(one.summary())
+            found[str(number)] = one.manifest
     return compared(found)

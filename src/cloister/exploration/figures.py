@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cloister.release.manifest import AnyManifest, rule_words, rules_of, typed
+from cloister.release.manifest import AnyManifest, rule_words, rules_of
 from cloister.release.release import Release
 from cloister.results import Figures as Exact
 from cloister.shapes.registry import FORMS, load
@@ -66,7 +66,7 @@ def figures_of(manifest: AnyManifest) -> Figures:
 
 def exact_figures_of(release: Release) -> Figures:
     """Return the figures of a release for its custodian: the exact loss, and of a table how many are suppressed."""
-    manifest = typed(release.summary())
+    manifest = release.manifest
     published, exact = figures_of(manifest), FORMS[manifest.form].exact
     if exact is None:
         return published

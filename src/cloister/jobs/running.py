@@ -36,7 +36,6 @@ from cloister.jobs.release import (
 from cloister.pipeline.output_paths import check_places
 from cloister.pipeline.releasing import WrittenRelease, protected, warnings_and_notes
 from cloister.release.folder import read_figures
-from cloister.release.manifest import typed
 from cloister.release.release import Release
 from cloister.results import Figures, Manifest, Stopwatch
 from cloister.settings.declaration import RunOptions, settings_of
@@ -263,8 +262,8 @@ def _write_part(
             place.mkdir(mode=0o700)
     with prepared.run.watch.stage("write"):
         manifest = release.write_into(folder, secret, own)
-    written = typed(manifest), read_figures(folder)
-    return release, WrittenRelease(manifest, *warnings_and_notes(prepared, release, *written))
+    written = manifest, read_figures(folder)
+    return release, WrittenRelease(manifest.published(), *warnings_and_notes(prepared, release, *written))
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:

@@ -67,7 +67,14 @@ def protect_claims(
         stated, derived = described(data, prepared, protected, laid, risk, facts, attacks, voters)
         secret = crosswalk_of(data, prepared.claims, origin, laid.files.patients.to_series(0))
     return ClaimsRelease(
-        manifest=completed(stated, derived, source=data.names[0], seed=plan.risk.seed, watch=watch),
+        manifest=completed(
+            stated,
+            derived,
+            source=data.names[0],
+            seed=plan.risk.seed,
+            watch=watch,
+            written=(data.format, data.delimiter),
+        ),
         derived=derived,
         custody=Custody(exact_figures(data, prepared, protected) | dict(custody or {}), secret),
         files=laid.files,

@@ -59,7 +59,9 @@ def verified_codes(
         stated, derived = describe_disassociation(given, request, protected)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
     return CodesRelease(
-        manifest=completed(stated, derived, source=given.name, seed=seed, watch=watch),
+        manifest=completed(
+            stated, derived, source=given.name, seed=seed, watch=watch, written=("csv", given.delimiter)
+        ),
         derived=derived,
         custody=Custody(exact | dict(custody), crosswalk),
         clusters=released,

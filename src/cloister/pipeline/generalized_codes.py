@@ -52,7 +52,9 @@ def protect_by_generalization(
         stated = described(given, settings, str(request.method)) | {"utility": utility.published()}
         check_useful(protected.figures.ncp, accept_empty=request.accept_empty)
     return GeneralizedCodesRelease(
-        manifest=completed(stated, derived, source=given.name, seed=seed, watch=watch),
+        manifest=completed(
+            stated, derived, source=given.name, seed=seed, watch=watch, written=(given.format, given.delimiter)
+        ),
         derived=derived,
         custody=Custody(exact | dict(custody or {}), crosswalk(given, protected, beside)),
         generalized=released,

@@ -9,7 +9,7 @@ from cloister.errors import InternalError, NoSafeRelease, setting
 from cloister.release.derived import Derived
 from cloister.release.folder import SCHEMA
 from cloister.release.head import MOST_LOST
-from cloister.release.manifest import typed
+from cloister.release.manifest import AnyManifest, typed
 from cloister.results import Manifest, Stopwatch, Verdict
 
 
@@ -29,11 +29,15 @@ def check_useful(loss: float, *, accept_empty: bool) -> None:
         )
 
 
-def completed(particular: Manifest, derived: Derived, *, source: str, seed: int, watch: Stopwatch) -> Manifest:
+def completed(
+    particular: Manifest, derived: Derived, *, source: str, seed: int, watch: Stopwatch, written: tuple[str, str]
+) -> AnyManifest:
     """Return the manifest of files that are not written yet.
 
     ``particular``: what is particular to the release, but for what follows from its files
+    ``written``: the format of its files, and their delimiter, which CSV states as some are never detected
     """
+    own = {"delimiter": written[1]} if written[0] == "csv" else {}
     head = {
         "schema": SCHEMA,
         "cloister": version("cloister"),
@@ -45,8 +49,8 @@ def completed(particular: Manifest, derived: Derived, *, source: str, seed: int,
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "numba", "polars")},
         },
-        "settings": {"source": source} | particular["settings"],
+        "settings": {"source": source} | particular["settings"] | own,
         "seconds": watch.table(),
         "files": {},
     }
-    return typed(derived.added_to(particular | head)).published()
+    return typed(derived.added_to(particular | head))

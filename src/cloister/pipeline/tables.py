@@ -76,7 +76,9 @@ class TableRun:
             "data": frame,
             "frame": frame,
             "encoded": self.table,
-            "manifest": completed(stated, derived, source=source, seed=seed, watch=watch),
+            "manifest": completed(
+                stated, derived, source=source, seed=seed, watch=watch, written=(format, delimiter or ",")
+            ),
             "derived": derived,
             "custody": Custody(self.exact | dict(custody or {}), self.crosswalk),
         }

@@ -113,7 +113,9 @@ def protect_trajectories(
                 request.workload, request, domain.trajectories, files.frame, derived.codebook()
             )
     return TrajectoriesRelease(
-        manifest=completed(stated, derived, source=given.name, seed=seed, watch=watch),
+        manifest=completed(
+            stated, derived, source=given.name, seed=seed, watch=watch, written=(given.format, given.delimiter)
+        ),
         derived=derived,
         custody=Custody(exact | dict(custody or {}), crosswalk(given, order)),
         frame=files.frame,

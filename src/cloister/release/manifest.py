@@ -74,6 +74,11 @@ def typed(manifest: Manifest) -> AnyManifest:
     return found
 
 
+def with_parts(manifest: AnyManifest, **parts: object) -> AnyManifest:
+    """Return a manifest with other parts, as JSON has them."""
+    return typed(manifest.published() | parts)
+
+
 def rules_of(manifest: AnyManifest) -> list[Manifest]:
     """Return all that is promised, of the codes of a table as well: each rule by the names of its numbers."""
     codes = getattr(manifest, "codes", None)

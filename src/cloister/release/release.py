@@ -3,7 +3,6 @@
 The folder appears whole or not at all: written aside, read back, verified from those very bytes, renamed.
 """
 
-import json
 import os
 import time
 from abc import ABC, abstractmethod
@@ -30,7 +29,7 @@ from cloister.release.folder import (
     release_around,
 )
 from cloister.release.head import CODEBOOK, SCRIPT
-from cloister.release.manifest import AnyManifest, rule_words, rules_of, script_of, typed
+from cloister.release.manifest import AnyManifest, rule_words, rules_of, script_of, with_parts
 from cloister.report import report_files
 from cloister.results import DIGITS, Figures, Manifest, Verdict
 
@@ -80,7 +79,7 @@ class Release(ABC):
     attack : attacks the written files before the folder appears; None where nobody asked for it
     """
 
-    manifest: Manifest
+    manifest: AnyManifest
     derived: Derived = field(repr=False)
     custody: Custody = field(repr=False)
     attack: AttackOnFiles | None = field(default=None, repr=False, kw_only=True)
@@ -104,11 +103,7 @@ class Release(ABC):
         return f"<table>{''.join(rows)}</table>"
 
     def _rows(self) -> list[tuple[str, str]]:
-        return [*in_rows(typed(self.summary())), ("next", "data, codebook, summary(), verify(), write(folder)")]
-
-    @abstractmethod
-    def delimiter_written(self) -> str | None:
-        """Return what separates the cells of the data file; None where it is not CSV."""
+        return [*in_rows(self.manifest), ("next", "data, codebook, summary(), verify(), write(folder)")]
 
     @abstractmethod
     def recheck(self) -> Verdict:
@@ -128,12 +123,7 @@ class Release(ABC):
 
     def summary(self) -> Manifest:
         """Return the manifest: settings, guarantee, utility, risk, search."""
-        copy: Manifest = json.loads(json.dumps(self.manifest))
-        delimiter = self.delimiter_written()
-        if delimiter is not None:
-            # Whoever reads the file again must not guess: some delimiters are never detected.
-            copy["settings"]["delimiter"] = delimiter
-        return typed(copy).published()
+        return self.manifest.published()
 
     def verify(self) -> Verdict:
         """Check the protected records again.
@@ -189,7 +179,7 @@ class Release(ABC):
         except BaseException:
             self.rollback()
             raise
-        return manifest
+        return manifest.published()
 
     def commit(self, partial: Path) -> None:  # noqa: B027  (most releases are their folder alone)
         """Make what was written outside the folder stay; the last thing that is done before the folder appears.
@@ -200,7 +190,7 @@ class Release(ABC):
     def rollback(self) -> None:  # noqa: B027
         """Take back what was made to stay, as the folder did not appear after all."""
 
-    def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:
+    def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> AnyManifest:
         """Write the release into a partial folder, verify what is read back, and return the manifest.
 
         ``partial``: empty, and appears later; see `write`
@@ -212,12 +202,12 @@ class Release(ABC):
         if inside is not None:
             figures = exact_figures_of(counts, self.original_counts(), figures)
             exact = self.custody.figures | found
-            write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest}))
+            write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest.published()}))
             for name, content in report_files(manifest, figures, exact).items():
                 write_private(inside / name, content)
         return manifest
 
-    def _fill(self, partial: Path) -> tuple[Manifest, ReportCounts, Figures, Figures]:
+    def _fill(self, partial: Path) -> tuple[AnyManifest, ReportCounts, Figures, Figures]:
         """Write everything into the partial folder, and verify what is read back; the last is the custodian's."""
         started = time.perf_counter()
         names = self.write_data(partial)
@@ -226,29 +216,29 @@ class Release(ABC):
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {verdict.problem()}.")
         files = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        script = script_of(typed(self.summary() | {"files": files}))
+        manifest = with_parts(self.manifest, files=files)
+        script = script_of(manifest)
         if script is not None:
             write_private(partial / SCRIPT, script.text().encode())
-            files[SCRIPT] = f"sha256:{sha256(partial / SCRIPT)}"
-        manifest = self.summary() | {"files": files}
-        written, found = typed(manifest), {}
+            manifest = with_parts(manifest, files=files | {SCRIPT: f"sha256:{sha256(partial / SCRIPT)}"})
+        found: Figures = {}
         if self.attack is not None:
             begun = time.perf_counter()
-            attacked = self.attack.on(partial, written)
-            manifest |= {"attack": attacked.as_manifest()}
+            attacked = self.attack.on(partial, manifest)
+            manifest = with_parts(manifest, attack=attacked.as_manifest())
             seconds = time.perf_counter() - begun
             started += seconds  # an attack is no writing, and its time is the custodian's
             found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
         counts = self.derived.report_counts()
-        figures = figures_of(counts, written.created) | {
-            "formulas": formulas_in(partial, written, self.frames_written())
+        figures = figures_of(counts, manifest.created) | {
+            "formulas": formulas_in(partial, manifest, self.frames_written())
         }
         seconds = round(time.perf_counter() - started, DIGITS)
-        total = round(written.seconds.total + seconds, DIGITS)
-        manifest |= {"seconds": written.seconds.published() | {"write": seconds, "total": total}}
+        spent = {"write": seconds, "total": round(manifest.seconds.total + seconds, DIGITS)}
+        manifest = with_parts(manifest, seconds=manifest.seconds.published() | spent)
         for name, content in report_files(manifest, figures).items():
             write_private(partial / name, content)
-        write_private(partial / MANIFEST, json_bytes(manifest))
+        write_private(partial / MANIFEST, json_bytes(manifest.published()))
         return manifest, counts, figures, found
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from cloister.kernels.private_cache import cache_folder
 from cloister.release.folder import FIGURES, README, REPORT, SCHEMA, json_bytes
 from cloister.release.head import Section
-from cloister.release.manifest import AnyManifest, typed
-from cloister.results import Figures, Manifest
+from cloister.release.manifest import AnyManifest
+from cloister.results import Figures
 from cloister.shapes.registry import FORMS
 
 from .chart import Scatter, class_size_chart, in_order
@@ -143,17 +143,17 @@ def render_report(
     return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
 
 
-def report_files(manifest: Manifest, figures: Figures, exact: Figures | None = None) -> dict[str, bytes]:
+def report_files(manifest: AnyManifest, figures: Figures, exact: Figures | None = None) -> dict[str, bytes]:
     """Return the page of a manifest, its numbers and a page of plain text, by the names of their files.
 
     ``figures, exact``: see `render_report`; the custodian's has no page of plain text
     """
-    read = typed(manifest)
-    numbers = {"schema": SCHEMA, "warnings": warnings_of(read, figures), "release": manifest, "figures": figures}
+    warnings, release = warnings_of(manifest, figures), manifest.published()
+    numbers = {"schema": SCHEMA, "warnings": warnings, "release": release, "figures": figures}
     return {
-        REPORT: render_report(read, figures, exact).encode(),
+        REPORT: render_report(manifest, figures, exact).encode(),
         FIGURES: json_bytes(numbers if exact is None else {**numbers, "exact": exact}),
-        **({README: render_readme(read)} if exact is None else {}),
+        **({README: render_readme(manifest)} if exact is None else {}),
     }
 
 

@@ -173,7 +173,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     failures = [f"{place} in {MANIFEST} does not follow from the files" for place in derived.differing(manifest)]
     failures += [*checker.contradictions(release), *_codebook_failures(folder, derived.codebook())]
     failures += _script_failures(release, checker)
-    failures += _report_failures(folder, manifest, stated, derived.report_counts())
+    failures += _report_failures(folder, stated, derived.report_counts())
     failures = failures or checker.unexpected(release)
     return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), verdict.unchecked)
 
@@ -198,9 +198,9 @@ def _script_failures(release: Opened[Any, Any, Any], checker: AnyChecker) -> lis
     return checks.failures if is_same else [*checks.failures, f"{SCRIPT} does not check what {MANIFEST} states"]
 
 
-def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:
+def _report_failures(folder: Path, stated: AnyManifest, shown: ReportCounts) -> list[str]:
     """The report must show the manifest and what follows from the files, in these bytes; it tells the time: no hash."""
     figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, stated)}
-    expected = report_files(manifest, figures)
+    expected = report_files(stated, figures)
     changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
     return [f"{name} does not say what {MANIFEST} and the released files say" for name in changed]

@@ -257,7 +257,7 @@ def test_texts_that_a_collation_takes_for_the_same_differ(inside, request, tmp_p
     with opened(query) as database:
         release = protect_table_in_database(database, TABLE, asked)
 
-    assert expected.manifest["risk"] == release.manifest["risk"]
+    assert expected.summary()["risk"] == release.summary()["risk"]
 
 
 @examples(100, quick=10)
@@ -322,7 +322,7 @@ def test_ids_are_counted_where_they_are(inside, change, said):
 
     with opened(Query(url, "select * from patients", "patients")) as database:
         if said is None:
-            assert protect_table_in_database(database, TABLE, request_of()).manifest["records"]["in"] == N
+            assert protect_table_in_database(database, TABLE, request_of()).summary()["records"]["in"] == N
             return
         with pytest.raises(InputError, match=said):
             protect_table_in_database(database, TABLE, request_of())
@@ -341,8 +341,8 @@ def test_presence_is_judged_by_people_elsewhere(inside, tmp_path):
     with opened(query) as database:
         found = protect_table_in_database(database, TABLE, request)
 
-    assert expected.manifest["search"]["levels"] == found.manifest["search"]["levels"]
-    assert expected.manifest["records"] == found.manifest["records"]
+    assert expected.summary()["search"]["levels"] == found.summary()["search"]["levels"]
+    assert expected.summary()["records"] == found.summary()["records"]
 
 
 @pytest.fixture(params=["classic", "connect"])
@@ -368,7 +368,7 @@ def test_dataframes_of_spark_come_back_as_such(spark):
 
     shown = pl.from_arrow(found.data.toArrow())
     assert expected.frame.equals(shown.sort("mrn"))
-    assert expected.manifest["search"]["levels"] == found.manifest["search"]["levels"]
+    assert expected.summary()["search"]["levels"] == found.summary()["search"]["levels"]
     assert found.verify().holds
     assert before == spark.conf.get("spark.sql.session.timeZone")
     assert "cloister_source" not in [table.name for table in spark.catalog.listTables()]

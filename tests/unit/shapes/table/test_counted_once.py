@@ -29,7 +29,7 @@ def test_losses_of_columns_are_measured_once(monkeypatch):
     monkeypatch.setattr(measure, "measure_utility", lambda *known: measured.append(known) or measure_utility(*known))
     release = cl.anonymize(FRAME, quasi_identifiers={"age": "interval:5"}, rules=["k-anonymity=5"], sensitive=["ward"])
 
-    losses = release.manifest["utility"]["columns"]
+    losses = release.summary()["utility"]["columns"]
     assert release.custody.figures["mean_loss"] == pytest.approx(losses["age"]["loss"])
     assert len(measured) == 1
 
@@ -39,7 +39,7 @@ def test_a_release_shows_the_mean_loss_first():
     quasi = {"age": "interval:1,5", "ward": "suppress"}
     weighed = {"rules": ["k-anonymity=6"], "weights": {"age": 9}, "purpose": "one-coding"}
     release = cl.anonymize(FRAME, quasi_identifiers=quasi, **weighed)
-    utility = release.manifest["utility"]
+    utility = release.summary()["utility"]
     mean = sum(one["loss"] for one in utility["columns"].values()) / 2
 
     assert abs(mean - utility["loss"]) > 0.01

@@ -272,8 +272,8 @@ def test_a_search_that_is_the_default_may_be_named():
     """Naming the optimal search is leaving the search out, in data and manifest."""
     left_out, none, named = (cl.anonymize(PEOPLE, **OPTIONS, purpose="one-coding", **given) for given in WAYS)
 
-    assert left_out.manifest["settings"]["search"] == "optimal"
-    assert left_out.manifest["settings"] == none.manifest["settings"] == named.manifest["settings"]
+    assert left_out.summary()["settings"]["search"] == "optimal"
+    assert left_out.summary()["settings"] == none.summary()["settings"] == named.summary()["settings"]
     assert left_out.data.equals(named.data)
 
 

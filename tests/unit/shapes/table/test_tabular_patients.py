@@ -126,7 +126,7 @@ def test_risk_is_that_of_patients():
     """Risk is counted by patients: a class of many records of k patients has a risk of one in k."""
     rows = [(one, 30, "F", "a") for one in range(K) for _ in range(9)]
 
-    assert release_of(frame_of(rows)).manifest["risk"]["highest"] == 1 / K
+    assert release_of(frame_of(rows)).summary()["risk"]["highest"] == 1 / K
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_ids_that_repeat_are_not_left_out_in_silence():
         accept=["PatientId"],
     )
 
-    assert accepted.manifest["guarantee"]["accepted"] == [
+    assert accepted.summary()["guarantee"]["accepted"] == [
         {"column": "PatientId", "why": "several records of a patient"}
     ]
 
@@ -184,7 +184,7 @@ def test_hierarchies_of_the_records_count_patients(spec, secret):
     )
 
     assert secret not in str(made.manifest)
-    assert made.manifest["settings"]["hierarchies"]["kind"].startswith(("keep:", "groups:", "interval:cuts="))
+    assert made.summary()["settings"]["hierarchies"]["kind"].startswith(("keep:", "groups:", "interval:cuts="))
 
 
 def test_a_person_left_out_who_has_several_of_the_patients_is_refused():

@@ -158,10 +158,6 @@ class CodesRelease(Release):
         """Return code sets that could have led to this release; see `cloister.shapes.disassociation.method.release`."""
         return reconstruct(self.clusters, seed, item_support)
 
-    def delimiter_written(self) -> str | None:
-        """Return what separates the cells of the data file."""
-        return self.delimiter
-
     def recheck(self) -> Verdict:
         """Return the verdict on the clusters."""
         return self._check(self.clusters)

@@ -104,10 +104,6 @@ class DatabaseRelease(TableRelease):
         """Remove the protected table, if it was made to stay."""
         self.leave()
 
-    def delimiter_written(self) -> str | None:
-        """Return None: there is no data file."""
-        return None
-
     def write_data(self, folder: Path) -> tuple[str, ...]:  # noqa: ARG002  (the records are not in the folder)
         """Write nothing: the records are in the database."""
         return ()
