@@ -39,6 +39,23 @@ def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
     return read_table(path).frame
 
 
+def read_tables(folder: Path, manifest: AnyManifest) -> dict[str, pl.DataFrame]:
+    """Read the tables of a release, as text, by the names of their files.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or does not have the columns that the manifest declares.
+    """
+    tables = {}
+    for spec in (one for one in manifest.file_specs() if one.columns is not None):
+        frame = read_data(folder / spec.name, manifest.settings.delimiter)
+        if tuple(frame.columns) != spec.columns:
+            raise InputError(f"{spec.name} does not have the columns that {MANIFEST} declares.", file=spec.name)
+        tables[spec.name] = frame.cast(pl.String)
+    return tables
+
+
 def is_release(folder: Path) -> bool:
     """Whether a folder is a release of cloister and holds nothing else, so that no more than that is lost with it."""
     try:

@@ -6,6 +6,7 @@ columns and files. What does not fit its type was not written by cloister.
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
@@ -158,6 +159,14 @@ WITH_CODES = "codes"
 """The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
 
 
+@dataclass(frozen=True)
+class FileSpec:
+    """A file of a release: its name, and the columns of its table in their order; None where it holds no table."""
+
+    name: str
+    columns: tuple[str, ...] | None = None
+
+
 FIRST = ("schema", "cloister", "shape", "method", "settings", "seed", "created", "machine")
 LAST = ("seconds", "files", "attack")
 """Keys with which every manifest begins and ends; what is particular to a shape is between them."""
@@ -199,8 +208,12 @@ class ManifestHead(Section):
         return getattr(self, "table", None) is not None
 
     @property
-    def beside(self) -> tuple[str, ...]:
-        """Names of the files that such a release has beside its data file and codebook."""
+    def suffix(self) -> str:
+        """How the names of the files of records end: in the format that the manifest lists."""
+        return ".parquet" if any(name.endswith(".parquet") for name in self.files) else ".csv"
+
+    def file_specs(self) -> tuple[FileSpec, ...]:
+        """Return the files of such a release but codebook and script, in the order in which they are written."""
         return ()
 
     @property
@@ -215,15 +228,10 @@ class ManifestHead(Section):
 
     def must_list(self) -> str | None:
         """Return what the manifest must list as files, in words; None where it does."""
-        if self.is_in_database:
-            return (
-                None
-                if self.files.keys() - {SCRIPT} == {CODEBOOK}
-                else f"{CODEBOOK} alone: its records are in a database"
-            )
-        names = [*self.beside, self.data_file or "one data file"]
-        fits = self.files.keys() - {SCRIPT} == {*names, CODEBOOK}
-        return None if fits else f"{', '.join(names)} and {CODEBOOK}, no more"
+        names = [one.name for one in self.file_specs()]
+        if self.files.keys() - {SCRIPT} == {*names, CODEBOOK}:
+            return None
+        return f"{' and '.join((*names, CODEBOOK))}, no more"
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the file that has one row a patient, and the roles of columns that could lead to another release.

@@ -7,19 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import Field, StringConstraints, model_validator
 
-from cloister.release.head import (
-    CODEBOOK,
-    PATIENTS_AND_CLAIMS,
-    SCRIPT,
-    Count,
-    Delimiter,
-    FileName,
-    ManifestHead,
-    Positive,
-    Section,
-    Share,
-    fitting,
-)
+from cloister.release.head import Count, Delimiter, FileName, FileSpec, ManifestHead, Positive, Section, Share, fitting
 from cloister.release.masking import is_masked_count
 
 from .data import Masked, Step
@@ -321,10 +309,9 @@ class ClaimsManifest(ManifestHead):
         }
         return fitting(self, fits)
 
-    def must_list(self) -> str | None:
-        """Return what the manifest must list as files, in words; None where it does."""
-        fits = any(self.files.keys() - {SCRIPT} == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
-        return None if fits else f"one file of patients, one of claims and {CODEBOOK}, no more"
+    def file_specs(self) -> tuple[FileSpec, ...]:
+        """Return the files of patients and of claims."""
+        return tuple(FileSpec(f"{table}{self.suffix}", tuple(self.columns.names(table))) for table in TABLES)
 
     def roles(self) -> dict[str, str]:
         """Return the role of each released column of patients."""
@@ -332,8 +319,7 @@ class ClaimsManifest(ManifestHead):
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the file of patients, and the roles of its columns that are quasi-identifiers, or as recorded."""
-        file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in self.files)
-        return file, {name: role for name, role in self.roles().items() if role in (KEPT, QUASI)}
+        return f"{PATIENTS}{self.suffix}", {name: role for name, role in self.roles().items() if role in (KEPT, QUASI)}
 
     @property
     def mean_loss(self) -> float | None:

@@ -30,7 +30,6 @@ from cloister.shapes.claims.format.released_columns import (
     NUMBER,
     PATIENTS,
     QUASI,
-    TABLES,
     TRUNCATED,
     WrittenClaims,
     at_levels,
@@ -78,12 +77,8 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
 
     def read_files(self, folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
         """Read the files of patients and of claims."""
-        frames = []
-        for table in TABLES:
-            name = next((name for name in manifest.files if name.startswith(f"{table}.")), None)
-            if name is None:
-                raise InputError(f"The release names no file of {table}.", file="release.json")
-            path, delimiter = folder / name, manifest.settings.delimiter
+        frames, delimiter = [], manifest.settings.delimiter
+        for path in (folder / spec.name for spec in manifest.file_specs()):
             frames.append(packed_frame(path, delimiter) if is_large(path) else read_data(path, delimiter))
         return WrittenClaims.of_frames(frames[0], frames.pop())
 

@@ -4,7 +4,6 @@ Source: El Emam et al. (2012), JMIR 14(1):e33. The risk is simulated by drawing 
 again; SQL checks the form of both files, and what is counted in them.
 """
 
-from cloister.release.head import PATIENTS_AND_CLAIMS
 from cloister.shapes.claims.format.facts import HIDDEN, SUPPRESSION
 from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise
 from cloister.shapes.claims.format.released_columns import (
@@ -31,7 +30,6 @@ FOLDER = "shapes/claims/verify"
 def script_of(manifest: ClaimsManifest) -> Script:
     """Return the script that checks a release of claims."""
     promise = ClaimsPromise.of(manifest)
-    pair = next(pair for pair in PATIENTS_AND_CLAIMS if {*pair} <= manifest.files.keys())
     facts: dict[str, object] = {
         "k": promise.k,
         "threshold": promise.threshold,
@@ -43,8 +41,8 @@ def script_of(manifest: ClaimsManifest) -> Script:
         "suppressed_at": f'steps[{[*STEPS].index(SUPPRESSION)}].counts."{HIDDEN}"',
         "pseudonyms": _pseudonyms(manifest),
     }
-    for table, file in zip(TABLES, pair, strict=True):
-        facts[table] = _facts_of_file(manifest, table, file)
+    for table in TABLES:
+        facts[table] = _facts_of_file(manifest, table, f"{table}{manifest.suffix}")
     return Script(TEMPLATE, facts)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from annotated_types import Gt, Le
 from pydantic import model_validator
 
-from cloister.release.head import CLUSTERS, DATA, Count, Positive, Section, Share, fitting
+from cloister.release.head import CLUSTERS, DATA, Count, FileSpec, Positive, Section, Share, fitting
 from cloister.release.masking import below
 from cloister.shapes.codes.data import GivenCodes
 from cloister.shapes.codes.manifest import (
@@ -116,15 +116,9 @@ class DisassociationManifest(CodesManifest):
         known = left_out == 0 or (isinstance(left_out, int) and left_out >= k and self.settings.drop_empty)
         return fitting(self, {"records": masked or known})
 
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """The file of clusters."""
-        return (CLUSTERS,)
-
-    @property
-    def data_file(self) -> str:
-        """The file of records, which are nobody's."""
-        return DATA[0]
+    def file_specs(self) -> tuple[FileSpec, ...]:
+        """Return the file of clusters, and that of records, which are nobody's."""
+        return FileSpec(CLUSTERS), FileSpec(DATA[0], tuple(self.columns.published()))
 
     def risk_and_loss(self) -> tuple[None, float]:
         """Return no risk of a record, as records are nobody's, and the share of codes released without theirs."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
-from cloister.release.folder import MANIFEST, read_data
+from cloister.release.folder import MANIFEST, read_tables
 from cloister.release.head import CLUSTERS, DATA
 from cloister.results import Verdict
 from cloister.shapes.codes.data import CODES, ID
@@ -77,11 +77,9 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
 def _reconstruction_failures(folder: Path, manifest: DisassociationManifest, released: Disassociation) -> list[str]:
     """What of the data file cannot be a reconstruction of the clusters, in counts."""
     try:
-        frame = read_data(folder / DATA[0], manifest.settings.delimiter)
+        (frame,) = read_tables(folder, manifest).values()
     except InputError as error:
         return [error.text.rstrip(".")]
-    if frame.columns != list(manifest.columns.published()):
-        return [f"{DATA[0]} does not have the columns that release.json declares"]
     text = frame[CODES]
     failures = []
     if frame.height != released.n_records:

@@ -14,8 +14,7 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io.attributes import lacking as lacking_attributes
-from cloister.release.folder import MANIFEST, read_data
-from cloister.release.head import DATA
+from cloister.release.folder import MANIFEST, read_tables
 from cloister.results import Verdict
 from cloister.shapes.codes.data import CODES, CodeSets, GivenCodes, occurrence, plain_code
 from cloister.shapes.codes.manifest import CodeRecords, left_out_of
@@ -180,12 +179,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
 
     def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
         """Read the data file and its terms."""
-        name, settings = next(name for name in DATA if name in manifest.files), manifest.settings
-        frame = read_data(folder / name, settings.delimiter)
-        auxiliary = [] if manifest.attributes is None else [*manifest.attributes.columns]
-        if frame.columns != [*manifest.columns.published(), *auxiliary]:
-            raise InputError(f"{name} does not have the columns that {MANIFEST} declares.")
-        frame = frame.cast(pl.String)
+        ((name, frame),) = read_tables(folder, manifest).items()
+        settings, auxiliary = manifest.settings, [] if manifest.attributes is None else [*manifest.attributes.columns]
         released = read_released(frame[CODES], settings.k, settings.m, repeats=settings.repeats)
         if not len(released.terms):
             raise InputError(f"{name} has no codes.")

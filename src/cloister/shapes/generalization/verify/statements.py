@@ -22,10 +22,9 @@ FOLDER = "shapes/generalization/verify"
 def script_of(manifest: GeneralizationManifest) -> Script:
     """Return the script that checks a release of generalized code sets."""
     names, settings = names_in_sql(manifest.roles(), FOLDER), manifest.settings
-    name = next(name for name in DATA if name in manifest.files)
     attributes = [] if manifest.attributes is None else [*manifest.attributes.columns]
     promised = {"k": settings.k, "m": settings.m, "repeats": settings.repeats, "delimiter": settings.delimiter}
-    return _script(name, names, attributes, promised, has_ids=manifest.columns.id is not None)
+    return _script(f"data{manifest.suffix}", names, attributes, promised, has_ids=manifest.columns.id is not None)
 
 
 def find_broken(frame: pl.DataFrame, k: int, m: int | None, *, repeats: bool = False) -> tuple[Finding, ...]:

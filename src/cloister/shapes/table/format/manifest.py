@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, Str
 
 from cloister.hierarchy import names_hierarchy
 from cloister.privacy import KPatients, PrivacyRule, rule_of
-from cloister.release.head import ALL_LOST, Delimiter, FileName, ManifestHead, Section, Share, fitting
+from cloister.release.head import ALL_LOST, Delimiter, FileName, FileSpec, ManifestHead, Section, Share, fitting
 from cloister.release.masking import mask_small_count, masked_total
 from cloister.results import Why
 from cloister.utility import LOSSES
@@ -354,6 +354,10 @@ class TableManifest(TableSections, ManifestHead):
     form: ClassVar[Literal["table", "table_with_codes"]] = "table"
     is_whole: ClassVar[bool] = False
     seed: int
+
+    def file_specs(self) -> tuple[FileSpec, ...]:
+        """Return the data file; none where the records are in a database."""
+        return () if self.table is not None else (FileSpec(f"data{self.suffix}", tuple(self.columns)),)
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the data file, and the roles of its columns but ids."""

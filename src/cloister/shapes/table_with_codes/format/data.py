@@ -21,7 +21,7 @@ from cloister.io.codes import CodeSource
 from cloister.privacy import KAnonymity
 from cloister.release.derived import Part, Place
 from cloister.release.figures import ReportCounts
-from cloister.release.head import CLUSTERS, WITH_CODES, Count, Positive, Section, fitting
+from cloister.release.head import CLUSTERS, WITH_CODES, Count, FileSpec, Positive, Section, fitting
 from cloister.results import Manifest
 from cloister.shapes.codes.data import CodeSets, encode
 from cloister.shapes.codes.manifest import PolicySets
@@ -187,10 +187,9 @@ class TableWithCodesManifest(TableManifest):
     form: ClassVar[Literal["table", "table_with_codes"]] = "table_with_codes"
     codes: CodesSection
 
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """The file of clusters."""
-        return (CLUSTERS,)
+    def file_specs(self) -> tuple[FileSpec, ...]:
+        """Return the data file, and the file of clusters."""
+        return *super().file_specs(), FileSpec(CLUSTERS)
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the data file, and the roles of its columns but ids and codes."""

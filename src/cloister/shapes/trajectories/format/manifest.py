@@ -14,6 +14,7 @@ from cloister.release.head import (
     Count,
     Delimiter,
     FileName,
+    FileSpec,
     ManifestHead,
     NumberColumn,
     Positive,
@@ -22,7 +23,7 @@ from cloister.release.head import (
     fitting,
 )
 
-from .data import LARGEST, WORKLOAD, Cost, Diversity, Method, TrajectoriesRequest, Unknown
+from .data import COLUMNS, ID, LARGEST, WORKLOAD, Cost, Diversity, Method, TrajectoriesRequest, Unknown
 from .request import GWAS_SETS, GivenTrajectories, is_made_of_data
 
 DECIMALS = 3  # Of published losses
@@ -243,10 +244,10 @@ class TrajectoriesManifest(ManifestHead):
         }
         return fitting(self, fits)
 
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """The file of auxiliary attributes, where there are any."""
-        return () if self.attributes is None else (ATTRIBUTES,)
+    def file_specs(self) -> tuple[FileSpec, ...]:
+        """Return the data file, and the file of auxiliary attributes where there are any."""
+        data = FileSpec(f"data{self.suffix}", COLUMNS)
+        return (data,) if self.attributes is None else (data, FileSpec(ATTRIBUTES, (ID, *self.attributes.columns)))
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the file of auxiliary attributes, where there are any."""

@@ -10,11 +10,11 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import EventColumns
 from cloister.io.attributes import lacking
-from cloister.release.folder import read_data
-from cloister.release.head import ATTRIBUTES, DATA
+from cloister.release.folder import read_tables
+from cloister.release.head import ATTRIBUTES
 from cloister.results import Verdict
 from cloister.settings.reading import how_read
-from cloister.shapes.trajectories.format.data import COLUMNS, ID, Trajectories, WrittenTrajectories
+from cloister.shapes.trajectories.format.data import ID, Trajectories, WrittenTrajectories
 from cloister.shapes.trajectories.format.domain import FittedTrajectories, fitted
 from cloister.shapes.trajectories.format.facts import DerivedTrajectories
 from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
@@ -52,17 +52,8 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
 
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
         """Read the data file and the attributes file."""
-        delimiter, name = manifest.settings.delimiter, next(name for name in DATA if name in manifest.files)
-        frame = read_data(folder / name, delimiter).cast(pl.String)
-        if tuple(frame.columns) != COLUMNS:
-            raise InputError(f"{name} does not have the columns id, code and age.")
-        attributes = None
-        if manifest.attributes is not None:
-            attributes = read_data(folder / ATTRIBUTES, delimiter).cast(pl.String)
-            if attributes.columns[:1] != [ID]:
-                raise InputError(f"{ATTRIBUTES} does not begin with the column id.")
-            attributes = attributes.with_columns(_numbers(attributes[ID], ATTRIBUTES))
-        return WrittenTrajectories(frame.with_columns(_numbers(frame[ID], name)), attributes)
+        tables = {name: _numbered(frame, name) for name, frame in read_tables(folder, manifest).items()}
+        return WrittenTrajectories(tables[f"data{manifest.suffix}"], tables.get(ATTRIBUTES))
 
     def read_original(
         self, request: Request, manifest: TrajectoriesManifest, files: WrittenTrajectories
@@ -117,11 +108,12 @@ def read_original(request: Request, manifest: TrajectoriesManifest) -> Trajector
     return TrajectoriesOriginal(given, request.secret(), hierarchies.get("code"), hierarchies.get("age"))
 
 
-def _numbers(column: pl.Series, name: str) -> pl.Series:
-    numbers = column.cast(pl.Int64, strict=False)
-    if numbers.null_count() or not (numbers.cast(pl.String) == column).all():
+def _numbered(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """A table whose ids are numbers, as a release writes them."""
+    numbers = frame[ID].cast(pl.Int64, strict=False)
+    if numbers.null_count() or not (numbers.cast(pl.String) == frame[ID]).all():
         raise InputError(f"The ids of {name} are not numbers as a release writes them.")
-    return numbers
+    return frame.with_columns(numbers)
 
 
 def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:

@@ -36,8 +36,7 @@ def promised_by(manifest: TrajectoriesManifest) -> ExpectedGuarantee:
 def script_of(manifest: TrajectoriesManifest) -> Script:
     """Return the script that checks a release of trajectories."""
     columns = None if manifest.attributes is None else [*manifest.attributes.columns]
-    name = next(name for name in DATA if name in manifest.files)
-    return _script(promised_by(manifest), name, columns, manifest.settings.delimiter)
+    return _script(promised_by(manifest), f"data{manifest.suffix}", columns, manifest.settings.delimiter)
 
 
 def find_broken(released: WrittenTrajectories, guarantee: ExpectedGuarantee) -> tuple[Finding, ...]:
