@@ -347,10 +347,8 @@ def protect_table_in_database(
         watch=watch,
         custody=custody,
         format="parquet",
-        counted=made.tally,
         table=table,
-        stay=made.stay,
-        leave=made.leave,
+        made=made,
         also={TABLE: place.published()},
     )
 

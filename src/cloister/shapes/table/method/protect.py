@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -82,27 +82,38 @@ class TalliedRelease(TableRelease):
         return read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column)
 
 
+class TableInDatabase(Protocol):
+    """A protected table inside the transaction of a database."""
+
+    @property
+    def tally(self) -> pl.DataFrame:
+        """The tally of the protected table."""
+
+    def stay(self) -> None:
+        """Make it stay in the database."""
+
+    def leave(self) -> None:
+        """Remove it, if it was made to stay."""
+
+
 @dataclass(frozen=True, repr=False)
 class DatabaseRelease(TableRelease):
     """A table that was protected where its rows are: the folder describes it, the database holds its records.
 
     ``table``: the name of the protected table
-    ``stay``, ``leave``: make the protected table stay in the database, and take it back after that.
     """
 
     table: str = field(kw_only=True)
-    counted: pl.DataFrame = field(repr=False, kw_only=True)
-    stay: Callable[[], None] = field(repr=False, kw_only=True)
-    leave: Callable[[], None] = field(repr=False, kw_only=True)
+    made: TableInDatabase = field(repr=False, kw_only=True)
 
     def commit(self, partial: Path) -> None:
         """Make the protected table stay in the database, once it is noted."""
         note_table(partial, self.table)
-        self.stay()
+        self.made.stay()
 
     def rollback(self) -> None:
         """Remove the protected table, if it was made to stay."""
-        self.leave()
+        self.made.leave()
 
     def write_data(self, folder: Path) -> tuple[str, ...]:  # noqa: ARG002  (the records are not in the folder)
         """Write nothing: the records are in the database."""
@@ -110,7 +121,7 @@ class DatabaseRelease(TableRelease):
 
     def read_written(self, folder: Path) -> pl.DataFrame:  # noqa: ARG002
         """Return the tally of the protected table."""
-        return self.counted
+        return self.made.tally
 
 
 SHORTEST_KEY = 32
