@@ -11,8 +11,9 @@ from tests.made.encoded_claims import claims_of, few_claims, many_claims, text_a
 from tests.oracles import claims_adversaries as oracle
 
 from cloister.errors import InputError
-from cloister.shapes.claims.format.facts import PeopleCounted, alike, marketer_risk, voter_list
-from cloister.shapes.claims.format.facts import people_of as counted
+from cloister.shapes.claims.format.facts import alike
+from cloister.shapes.claims.format.population import PeopleCounted, marketer_risk, voter_list
+from cloister.shapes.claims.format.population import people_of as counted
 from cloister.shapes.claims.method.adversaries import (
     AttackedClaims,
     Stays,

@@ -10,8 +10,9 @@ from cloister.io.foreign import interruptible
 from cloister.release.release import Custody
 from cloister.results import Stopwatch
 from cloister.shapes.claims.format.data import Claims
-from cloister.shapes.claims.format.facts import counted, facts_of, read_population, voter_list
+from cloister.shapes.claims.format.facts import facts_of
 from cloister.shapes.claims.format.manifest import ClaimsPromise
+from cloister.shapes.claims.format.population import counted, read_population, voter_list
 from cloister.shapes.claims.format.released_columns import QUASI, TABLES, plan_published
 from cloister.shapes.claims.method.encode import encode
 from cloister.shapes.claims.method.figures import described, evaluate, exact_figures, risk_of_release

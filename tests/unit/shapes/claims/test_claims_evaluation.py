@@ -20,8 +20,8 @@ from cloister.pipeline.claims import protect_claims
 from cloister.release.manifest import typed
 from cloister.report.page import assumed_words
 from cloister.shapes.claims.format.data import PATIENT, claims_of
-from cloister.shapes.claims.format.facts import counted, read_population
 from cloister.shapes.claims.format.manifest import ClaimsPromise, ClaimsRisk
+from cloister.shapes.claims.format.population import counted, read_population
 from cloister.shapes.claims.method.adversaries import stays_of
 from cloister.shapes.claims.method.adversary_draws import adversary_power
 from cloister.shapes.claims.method.code_steps import exclusions

@@ -13,7 +13,8 @@ from cloister.kernels.claim_matches import are_contained, class_sizes
 from cloister.kernels.compiling import must_compile
 from cloister.kernels.postings import make_postings, with_bits
 from cloister.report.page import assumed_words
-from cloister.shapes.claims.format.facts import PeopleCounted, alike, people_of, voter_list
+from cloister.shapes.claims.format.facts import alike
+from cloister.shapes.claims.format.population import PeopleCounted, people_of, voter_list
 from cloister.shapes.claims.method import adversaries
 from cloister.shapes.claims.method.adversaries import AttackedClaims, Stays, in_population
 from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge, chosen_draws, interleaved

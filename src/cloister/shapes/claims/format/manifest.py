@@ -283,19 +283,14 @@ class ClaimsManifest(ManifestHead):
         percentiles = [one if one == "none" else f"{one:g}" for one in plan.truncation.percentiles]
         listed = {name for one in self.sensitivity.attacks for name in one.columns or ()}
         fits = {
-            "seed": self.seed == plan.risk.seed,
             "settings.delimiter": not self.files
             or ("delimiter" in self.settings.model_fields_set) is ("patients.csv" in self.files),
             "columns": is_declared,
             "records.suppressed": is_masked_count(self.records.suppressed, rule.k),
-            "risk.threshold": risk.threshold == rule.threshold,
-            "risk.k": risk.k == rule.k,
             "risk.known": risk.known <= rule.power and risk.known == round(risk.known, 1),
             "risk.draws": are_draws(risk.draws, plan)
             and are_draws(risk.tolerant.draws, plan)
             and risk.tolerant.draws <= risk.draws,
-            "risk.tolerant.limit": risk.tolerant.limit == rule.tolerant,
-            "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
             "choice.max_flag_rate": choice.max_flag_rate in flag_rates(plan),
             "choice.truncation": choice.truncation in percentiles,
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,

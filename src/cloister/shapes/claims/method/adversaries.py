@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Known, Recoding, ordered_class_sizes
-from cloister.shapes.claims.format.facts import PeopleCounted
 from cloister.shapes.claims.format.group_tables import groups_of, place_codes, words
 from cloister.shapes.claims.format.manifest import DIGITS, Adversary, AdversaryFigures, Listed
 from cloister.shapes.claims.format.plan import LENGTH_OF_STAY, ClaimsPlan
+from cloister.shapes.claims.format.population import PeopleCounted
 
 from .adversary_draws import DrawnKnowledge, gather
 from .encode import MISSING, EncodedClaims, EncodedColumn

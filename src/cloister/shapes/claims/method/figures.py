@@ -18,7 +18,7 @@ from cloister.io.columns import coded
 from cloister.release.masking import WITHHELD, below
 from cloister.results import Manifest
 from cloister.shapes.claims.format.data import Claims, Step, StepLine, dates_of, early_steps
-from cloister.shapes.claims.format.facts import HIDDEN, SUPPRESSION, ClaimsFacts, DerivedClaims, PeopleCounted
+from cloister.shapes.claims.format.facts import HIDDEN, SUPPRESSION, ClaimsFacts, DerivedClaims
 from cloister.shapes.claims.format.manifest import (
     DIGITS,
     Adversary,
@@ -37,6 +37,7 @@ from cloister.shapes.claims.format.manifest import (
     is_mean_loss,
 )
 from cloister.shapes.claims.format.plan import CHOSEN, AdversaryPlan, ClaimsPlan
+from cloister.shapes.claims.format.population import PeopleCounted
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, QUASI, TABLES, ClaimsForm, plan_published
 from cloister.shapes.claims.format.representativeness import PreparedClaims, compared
 

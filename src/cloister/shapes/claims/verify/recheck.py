@@ -15,18 +15,12 @@ from cloister.release.masking import WITHHELD, below
 from cloister.results import Caveat, Verdict
 from cloister.settings.reading import how_read
 from cloister.shapes.claims.format.data import PATIENT, Claims, early_steps
-from cloister.shapes.claims.format.facts import (
-    IN_FILES,
-    SUPPRESSION,
-    DerivedClaims,
-    counted,
-    facts_of,
-    read_population,
-    voter_list,
-)
+from cloister.shapes.claims.format.facts import SUPPRESSION, DerivedClaims, facts_of
 from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise
 from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.shapes.claims.format.population import counted, read_population, voter_list
 from cloister.shapes.claims.format.released_columns import (
+    IN_FILES,
     NUMBER,
     PATIENTS,
     QUASI,

@@ -233,8 +233,7 @@ class TrajectoriesManifest(ManifestHead):
         is_one = block == "off" or (isinstance(block, int) and block >= n_patients)
         most_blocks = 1 if is_one else max(1, n_patients // (3 * settings.k))
         fits = {
-            "records": n_patients == records.released + n_left_out
-            and (n_left_out == 0 or (settings.max_loss is not None and n_left_out >= settings.k)),
+            "records": n_left_out == 0 or (settings.max_loss is not None and n_left_out >= settings.k),
             "columns": all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
             "attributes": (self.attributes is None) is (settings.attributes is None),
             "settings.delimiter": not self.files
