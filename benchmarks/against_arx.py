@@ -78,9 +78,9 @@ def done(folder: Path, work: Work) -> tuple[float, float]:
         local_recoding=work.local,
         accept_empty=True,
     )
-    seconds = release.manifest["seconds"]
+    seconds = release.summary()["seconds"]
     spent = seconds["encode"] + seconds["search"] + (seconds["protect"] if work.local else 0)
-    return spent, release.manifest["utility"]["losses"]["arx"]
+    return spent, release.summary()["utility"]["losses"]["arx"]
 
 
 def wide_table(n: int = 30_000, columns: int = 24) -> tuple[pl.DataFrame, dict[str, Hierarchy]]:

@@ -169,7 +169,7 @@ class Coding:
 
 def levels_of(release: TableRelease) -> dict[str, Sequence[int]]:
     """Return the levels of each quasi-identifier in a release."""
-    columns = release.manifest["columns"]
+    columns = release.summary()["columns"]
     return {name: one.get("levels") or [one["level"]] for name, one in columns.items() if "level" in one}
 
 

@@ -116,7 +116,7 @@ def of_claims(folder: Path) -> list[list[str]]:
     if run(["init", "claims", *map(str, files), "--out", str(plan)]):
         return []
     release = cl.deidentify_claims(cl.Claims.read(*files, plan=cl.ClaimsPlan.read(plan)), accept_empty=True)
-    shown = release.manifest["columns"]
+    shown = release.summary()["columns"]
     rows = []
     for table in ("patients", "claims"):
         frame = getattr(release, table)

@@ -46,7 +46,7 @@ def test_changed_releases_are_refused(name, ruled, data):
     """The verifier accepts the release; it refuses it once a cell is back as recorded or a record is missing."""
     release = released(ruled, **METHODS[name])
     assume(release is not None)
-    frame, records = release.frame, release.manifest["records"]
+    frame, records = release.frame, release.summary()["records"]
     assert release.verify().holds
     assert isinstance(records["in"], str) or records["in"] == len(ruled.values)
     assert frame.height <= len(ruled.values)
@@ -74,7 +74,7 @@ def test_row_order_and_threads_do_not_matter(name, ruled, seed, threads):
         assert one.frame.equals(other.frame)
         assert one.codebook.equals(other.codebook)
         for part in ("columns", "records", "utility", "risk"):
-            assert one.manifest[part] == other.manifest[part]
+            assert one.summary()[part] == other.summary()[part]
 
 
 @pytest.mark.parametrize("options", [{}, *METHODS.values()], ids=["full-domain", *METHODS])
@@ -89,7 +89,7 @@ def test_column_order_does_not_matter_under_rules_about_the_table(options, ruled
     assert (one is None) == (other is None)
     if one is not None and other is not None:
         assert Counter(one.frame.rows()) == Counter(other.frame.select(names).rows())
-        assert one.manifest["utility"]["losses"] == other.manifest["utility"]["losses"]
+        assert one.summary()["utility"]["losses"] == other.summary()["utility"]["losses"]
 
 
 @examples(30)
@@ -100,8 +100,8 @@ def test_local_recoding_loses_no_more_in_the_release(ruled):
 
     assert (plain is None) == (recoded is None)
     if plain is not None and recoded is not None:
-        if plain.manifest["utility"]["exact"] and recoded.manifest["utility"]["exact"]:
-            assert recoded.manifest["utility"]["loss"] <= plain.manifest["utility"]["loss"] + 1e-12
+        if plain.summary()["utility"]["exact"] and recoded.summary()["utility"]["exact"]:
+            assert recoded.summary()["utility"]["loss"] <= plain.summary()["utility"]["loss"] + 1e-12
         if not ruled.table_rules:
             assert recoded.frame.height >= plain.frame.height
 

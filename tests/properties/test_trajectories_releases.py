@@ -92,7 +92,7 @@ def test_releases_keep_what_is_promised(case):
     n_left_out = len(records) - len(set(origin))
     assert len(set(origin)) == len(origin)
     assert n_left_out == 0 or (request.max_loss is not None and n_left_out >= request.k)
-    assert release.manifest["records"] == {"in": len(records), "released": len(origin), "suppressed": n_left_out}
+    assert release.summary()["records"] == {"in": len(records), "released": len(origin), "suppressed": n_left_out}
     assert release.attributes["s"].to_list() == [side[patient] for patient in origin]
     for rows, patient in zip(found, origin):
         pairs = iter(sorted(records[patient], key=lambda pair: (min(pair[1], 7), pair[0])))

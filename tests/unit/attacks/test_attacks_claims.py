@@ -50,8 +50,12 @@ def test_matches_are_the_patients_who_have_all_that_is_known(made):
     (adversary,) = open_release(release, claims, Request()).adversaries
     seen = adversary.released
     assert isinstance(seen, Histories)
-    names = [name for name, told in release.manifest["columns"]["patients"].items() if told["role"].startswith("quasi")]
-    columns = [name for name, told in release.manifest["columns"]["claims"].items() if told["role"].startswith("quasi")]
+    names = [
+        name for name, told in release.summary()["columns"]["patients"].items() if told["role"].startswith("quasi")
+    ]
+    columns = [
+        name for name, told in release.summary()["columns"]["claims"].items() if told["role"].startswith("quasi")
+    ]
     held = release.claims.group_by(release.claims.columns[0]).agg(columns)
     by_id = {row[0]: [[text for text in values if text is not None] for values in row[1:]] for row in held.rows()}
     ids = release.patients[release.patients.columns[0]].to_list()

@@ -21,7 +21,7 @@ def utility(records, **options):
     """What is told of a release of these patients, all in one cluster."""
     trajectories = cl.Trajectories.from_records(records)
     release = cl.anonymize_trajectories(trajectories, k=4, code_hierarchy=CODES, age_hierarchy=suppress(), **options)
-    return release.manifest["utility"]
+    return release.summary()["utility"]
 
 
 def test_losses_are_shares_of_codes_that_k_patients_have():

@@ -128,7 +128,7 @@ def test_nothing_told_less_the_files_leaves_fewer_than_k(treatment):
     text = text.replace("repeats = 5", "repeats = 2")
     text += f'draws = 1000\nmax_flag_rate = {most}\n[suppression]\nmost_removed = 0.3\ntreatment = "{treatment}"\n'
     release = protect_claims(claims(people(of_own_sex=few), text))
-    manifest, secret = release.manifest, release.custody.figures
+    manifest, secret = release.summary(), release.custody.figures
 
     assert secret["records"]["lost"][:2] == [54, 4]
     assert [count for count in subtracted(manifest, release.files) if 0 < count < K] == []

@@ -11,7 +11,6 @@ from tests.made.examples import examples
 from tests.oracles.slow_assignment import can_be_assigned, patients_can_be_assigned
 
 import cloister as cl
-from cloister.release.manifest import typed
 from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.verify.flow import Flow
@@ -36,7 +35,7 @@ def made(frame, **settings):
     asked = {"rules": ["k-anonymity=3"], "sensitive": ["dx"], "accept": ["dx"], "patient": "whose"} | settings
     release = cl.anonymize(frame, quasi_identifiers=HIERARCHIES, **asked)
     source = OriginalTable(frame, bound_hierarchies(frame, HIERARCHIES))
-    return release.frame, guarantee_of(typed(release.manifest)), source
+    return release.frame, guarantee_of(release.manifest), source
 
 
 def people(n=60):
