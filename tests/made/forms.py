@@ -1,7 +1,7 @@
 """Small random data of every shape, the words that protect them by any method, and what the release must then keep."""
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,13 +25,25 @@ class Made:
     Attributes
     ----------
     words : of ``protect``, all but ``--out``
-    files : that were written
+    files : that were written; first those with the patients
     keeps : raises what a release folder does not keep of the promise, by its definition
+    cells : columns of each released file, by its name without ending, that the promise is about
+    against : words of ``verify`` that compare a release with its original
+    kept : further words of ``protect``, which write what ``against`` needs
+    unsafe : words of ``protect`` for which nothing is safe, where that is not a large k
     """
 
     words: tuple[object, ...]
     files: tuple[Path, ...]
     keeps: Callable[[Path], None]
+    cells: Mapping[str, tuple[str, ...]]
+    against: tuple[object, ...]
+    kept: tuple[object, ...] = ()
+    unsafe: tuple[object, ...] = ("-k", 10_000)
+
+    def elsewhere(self, folder):
+        """The words, if the same files were in another folder."""
+        return tuple(folder / word.name if isinstance(word, Path) else word for word in (*self.words, *self.kept))
 
 
 def table(draw, folder, n=None):
@@ -50,7 +62,7 @@ def table(draw, folder, n=None):
         if kept.height:
             assert_k_anonymous(kept, ["age", "sex", "zip"], k)
 
-    return Made(words, (path,), keeps)
+    return Made(words, (path,), keeps, {"data": ("age", "sex", "zip")}, ("--original", path))
 
 
 def disassociation(draw, folder, n=None):
@@ -67,7 +79,8 @@ def disassociation(draw, folder, n=None):
         few = {codes: most for codes, most in oracle.unprotected(records, written, k, m).items() if most}
         check(few == {}, "codes have fewer candidates than k in every data set")
 
-    return Made(words, (path,), keeps)
+    kept = ("--crosswalk", folder / "map.csv")
+    return Made(words, (path,), keeps, {"data": ("codes",)}, ("--original", path, *kept), kept)
 
 
 def generalization(draw, folder, n=None):
@@ -85,7 +98,7 @@ def generalization(draw, folder, n=None):
         cells = [(text or "").split() for text in _frame(release)["codes"].to_list()]
         assert_combinations_are_shared(cells, m, k)
 
-    return Made(words, (path, hierarchy), keeps)
+    return Made(words, (path, hierarchy), keeps, {"data": ("codes",)}, ("--original", path))
 
 
 def trajectories(draw, folder, n=None):
@@ -100,14 +113,24 @@ def trajectories(draw, folder, n=None):
     k = draw.randint(2, 4)
     words = ("trajectories", path, "-k", k, "--method", draw.choice(("a-gs", "baseline")))
     words += draw.choice(((), ("--drop-empty-pairs",), ("--cost", "exact")))
-    return Made(words, (path,), lambda release: assert_every_patient_shares(_frame(release), "id", k))
+
+    def keeps(release):
+        assert_every_patient_shares(_frame(release), "id", k)
+
+    return Made(words, (path,), keeps, {"data": ("code", "age")}, ("--original", path))
 
 
 def claims(draw, folder, n=None):
     """One row a patient, many claims; who keeps to its plan is for the verifier, which simulates its adversary."""
     claims_files.write_files(folder, seed=draw.randrange(10**6), n_patients=n or draw.randint(80, 200))
     files = tuple(folder / name for name in ("patients.csv", "claims.csv", "plan.toml"))
-    return Made(("claims", files[0], files[1], "--plan", files[2]), files, lambda _release: None)
+    strict = folder / "strict.toml"
+    strict.write_text(files[2].read_text().replace("threshold = 0.1", "threshold = 0.0001"))
+    words = (*files[:2], "--plan", files[2])
+    cells = {"patients": ("age", "sex"), "claims": ("dx", "pos")}
+    return Made(
+        ("claims", *words), files, lambda _release: None, cells, ("--original", *words), unsafe=("--plan", strict)
+    )
 
 
 def table_with_codes(draw, folder, n=None):
@@ -123,7 +146,6 @@ def table_with_codes(draw, folder, n=None):
     methods = ((), ("--local-recoding",), ("--method", "mondrian"), ("--method", "cluster"), ("--merge-classes", "0.6"))
     words = ("table", path, "-k", k, "--codes", "codes", "-m", m, "--id", "id", *draw.choice(methods))
     words += ("--qi", "age=interval:5,10/top=90/bottom=0", "--qi", "sex", "--suppression", "0.3")
-    words += ("--crosswalk", folder / "map.csv")
 
     def keeps(release):
         with (folder / "map.csv").open(newline="") as file:
@@ -137,7 +159,20 @@ def table_with_codes(draw, folder, n=None):
             part = in_class(oracle.written(clusters), clusters.class_of, number)
             check(oracle.unprotected(classes[(*labels, True)], part, k, m) == {}, "codes of a class have fewer than k")
 
-    return Made(words, (path,), keeps)
+    kept = ("--crosswalk", folder / "map.csv")
+    return Made(words, (path,), keeps, {"data": ("age", "sex", "codes")}, ("--original", path), kept)
+
+
+def words(draw, folder, n=None):
+    """A text with one word a patient: the shape of `tests/made/toy_shape.py`."""
+    path = folder / "notes.txt"
+    path.write_text("\n".join(draw.choice(("cough", "fever", "rash", "fall", "ache")) for _ in range(n or 60)))
+    k = draw.randint(2, 4)
+
+    def keeps(release):
+        assert_k_anonymous(_frame(release), ["word"], k)
+
+    return Made(("words", path, "-k", k), (path,), keeps, {"data": ("word",)}, ("--original", path))
 
 
 FORMS = {

@@ -17,6 +17,7 @@ from pydantic import Field
 from cloister.attacks.adversary import NOT_KNOWN, Adversary, KnowledgeStep, RecordGroups
 from cloister.attacks.simulation import OpenedRelease
 from cloister.cli import commands, main
+from cloister.errors import NoSafeRelease
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.pipeline.provenance import completed, passed
 from cloister.release.codebook import codebook_of
@@ -164,8 +165,8 @@ class WordsChecker(Checker):
         return None if request.original is None else words_in(request.original)
 
     def verify(self, release):
-        """Count again."""
-        return verified(release.files, release.manifest.settings.k)
+        """Count again, up to what is promised or expected."""
+        return verified(release.files, max(release.manifest.settings.k, release.request.k or 0))
 
     def derive(self, release):
         """Count the records."""
@@ -208,6 +209,8 @@ class PreparedWords(Prepared):
         """Leave rare words out."""
         k, every = self.options.k, pl.Series(WORD, self.words, dtype=pl.String)
         kept = every.filter(every.is_in(every.value_counts().filter(pl.col("count") >= k)[WORD].implode())).sort()
+        if kept.is_empty():
+            raise NoSafeRelease(f"No word is of {k} patients.")
         frame = (kept.str.to_uppercase() if self.options.shout else kept).to_frame()
         passed(verified(frame, k))
         derived = DerivedWords(frame, k)

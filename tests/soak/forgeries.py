@@ -58,7 +58,7 @@ def made_release(draw, folder, form):
     """A release of random data of a form; None where nothing was safe."""
     made, release = FORMS[form](draw, folder), folder / "release"
     attack = draw.choice(((), ("--attack",)))
-    if cloister("protect", *made.words, "--out", release, *attack, "-q", "--accept-empty").code != 0:
+    if cloister("protect", *made.words, *made.kept, "--out", release, *attack, "-q", "--accept-empty").code != 0:
         return None
     return Target(made, release, contents(release))
 

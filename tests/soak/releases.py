@@ -13,7 +13,7 @@ def releases(draw, folder):
             place.mkdir()
             made, release = make(draw, place), place / "release"
             attack = draw.choice(((), (), ("--attack",)))
-            said = cloister("protect", *made.words, "--out", release, *attack, "-q")
+            said = cloister("protect", *made.words, *made.kept, "--out", release, *attack, "-q")
             check(release.exists() == (said.code == 0), f"{name}: exit code {said.code}, but the folder says otherwise")
             if said.code == 0:
                 try:

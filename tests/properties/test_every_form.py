@@ -1,0 +1,326 @@
+"""Laws that every form of release keeps, ours and somebody else's: a form is a function in `tests/made/forms.py`."""
+
+import errno
+import json
+import random
+import shutil
+from contextlib import suppress
+from itertools import count
+from unittest import mock
+
+import polars as pl
+import pytest
+from tests.made import forms, toy_shape
+from tests.made.equal_outputs import stopped_clocks
+from tests.made.examples import IS_FULL
+from tests.made.forms import FORMS
+from tests.made.tampering import report_rewritten, resealed, script_rewritten, sealed
+from tests.soak.command import cloister
+from tests.soak.evidence import is_evidence
+from tests.soak.forgeries import Target, contents
+from tests.soak.leaves import at, leaves, named
+
+from cloister.errors import CloisterError
+from cloister.io.write import write_csv, write_parquet
+from cloister.release.folder import json_bytes, read_manifest
+from cloister.release.manifest import form_of, script_of, typed
+from cloister.shapes.registry import FORMS as REGISTERED
+from cloister.shapes.registry import load
+from cloister.verification.driver import Opened, Request
+
+MAKERS = {**FORMS, "words": forms.words}
+RELEASES = [(form, number) for form in MAKERS for number in range(6 if IS_FULL else 2)]
+MOST_COUNTS = 1000 if IS_FULL else 12
+"""Of the numbers of a manifest, so many are changed."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def somebody_elses_shape():
+    """The shape of somebody else is in the registry."""
+    with pytest.MonkeyPatch.context() as patch:
+        toy_shape.register(patch)
+        yield
+
+
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda one: f"{one[0]}-{one[1]}")
+def target(request, somebody_elses_shape, tmp_path_factory):
+    """A release of random data, which every test leaves as it was."""
+    form, number = request.param
+    for seed in count(100 * number):
+        folder = tmp_path_factory.mktemp(form)
+        made = MAKERS[form](random.Random(seed), folder)
+        if protected(made, folder):
+            return Target(made, folder / "release", contents(folder / "release"))
+    raise AssertionError
+
+
+def protected(made, folder, *more):
+    """Whether the files, in a folder, can be released; the release and the map are written there."""
+    words = ("protect", *made.elsewhere(folder), "--out", folder / "release", "--accept-empty", "-q", *more)
+    with stopped_clocks():
+        return cloister(*words).code == 0
+
+
+@pytest.fixture
+def release(target, tmp_path):
+    """A copy of the release, to be changed."""
+    return shutil.copytree(target.release, tmp_path / "release")
+
+
+@pytest.fixture
+def draw(target):
+    """What chooses the change."""
+    return random.Random(target.before["release.json"])
+
+
+def is_refused(folder):
+    """Whether the verifier refuses a release: it does not hold, or cannot be read."""
+    return cloister("verify", folder, "-q").code in (1, 2)
+
+
+def test_what_is_released_holds(target):
+    """The definition and the verifier accept it, from its files alone and beside the original; SQL finds nothing."""
+    target.made.keeps(target.release)
+    manifest = typed(read_manifest(target.release))
+
+    assert cloister("verify", target.release).code == 0
+    assert cloister("verify", target.release, *target.made.against).code == 0
+    assert script_of(manifest) is None or broken_in_sql(target.release, manifest) == []
+
+
+def test_a_manifest_is_what_its_type_writes(target):
+    """Read as its type and written again, it says the same."""
+    assert typed(read_manifest(target.release)).published() == json.loads(target.before["release.json"])
+
+
+def test_more_than_was_promised_does_not_hold(target):
+    """A recipient who expects a larger k than any is told so."""
+    if target.made.unsafe[0] == "-k":
+        assert cloister("verify", target.release, "-k", 1000).code == 1
+
+
+def test_equal_patients_give_equal_folders(target, draw, tmp_path):
+    """Whatever the order of rows, the names of patients and the number of threads: the same bytes in every file."""
+    other = {}
+    for path in target.made.files:
+        shutil.copy(path, tmp_path)
+        if path.suffix != ".toml" and path.name != "hierarchy.csv":
+            shuffled(tmp_path / path.name, draw, other)
+
+    assert protected(target.made, tmp_path, "--threads", draw.randint(1, 3))
+    assert contents(tmp_path / "release") == target.before
+
+
+def shuffled(path, draw, other):
+    """Put the rows of a file in another order, and give its patients other ids."""
+    if path.suffix == ".txt":
+        lines = path.read_text().split("\n")
+        draw.shuffle(lines)
+        path.write_text("\n".join(lines))
+        return
+    frame = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema=False)
+    column = frame.columns[0]
+    for name in sorted(set(frame[column]) - set(other)):
+        other[name] = f"N{draw.randrange(10**9)}"
+    frame = frame.with_columns(pl.col(column).replace_strict(other))
+    frame = frame[draw.sample(range(frame.height), frame.height)]
+    frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
+
+
+ROWS = {
+    "dropped": lambda frame, row, _columns: pl.concat([frame[:row], frame[row + 1 :]]),
+    "doubled": lambda frame, row, _columns: pl.concat([frame[: row + 1], frame[row:]]),
+    "of another id": lambda frame, row, _columns: with_cell(frame, row, frame.columns[0], str(frame.height + 7)),
+    "with a cell of its own": lambda frame, row, columns: with_cell(
+        frame, row, columns[row % len(columns)], "elsewhere"
+    ),
+}
+
+
+def with_cell(frame, row, column, value):
+    """A frame with another value in one cell."""
+    cells = frame[column].to_list()
+    cells[row] = int(value) if isinstance(cells[row], int) and value.isdigit() else value
+    return frame.with_columns(pl.Series(column, cells, strict=False))
+
+
+@pytest.mark.sampled(28)
+@pytest.mark.parametrize("change", ROWS)
+def test_a_changed_row_is_refused(target, release, draw, change):
+    """A row less, a row twice, another id, a cell that nobody shares: hashes and report made to fit, in each file."""
+    for stem, columns in target.made.cells.items():
+        (path,) = (one for one in release.glob(f"{stem}.*") if one.suffix != ".json")
+        is_parquet = path.suffix == ".parquet"
+        frame = pl.read_parquet(path) if is_parquet else pl.read_csv(path, infer_schema=False)
+        for made in (frame, ROWS[change](frame, draw.randrange(frame.height), columns)):
+            assert path.read_bytes() == target.before[path.name]
+            path.unlink()
+            (write_parquet if is_parquet else write_csv)(made, path)
+        sealed(release, path.name)
+
+        assert is_refused(release), stem
+        put_back(target, release)
+
+
+def put_back(target, release):
+    """Make a copy of the release what it was."""
+    for name, content in target.before.items():
+        (release / name).write_bytes(content)
+
+
+@pytest.mark.sampled(7)
+def test_a_changed_count_is_refused(target, release, draw):
+    """Any number that the manifest states, one more or one less, but what is the releaser's word."""
+    manifest = json.loads(target.before["release.json"])
+    stated = [
+        place
+        for place in leaves(manifest)
+        if type(at(manifest, place)) is int and not is_evidence(f"release.json {named(place)}")
+    ]
+    for place in draw.sample(stated, min(MOST_COUNTS, len(stated))):
+        other = json.loads(target.before["release.json"])
+        at(other, place[:-1])[place[-1]] += draw.choice((-1, 1))
+        script_rewritten(release, other)
+        (release / "release.json").write_bytes(json_bytes(other))
+        with suppress(Exception):  # where no report can be made of it, the one that is there stays
+            report_rewritten(release)
+
+        assert is_refused(release), named(place)
+        put_back(target, release)
+
+
+@pytest.mark.sampled(7)
+def test_a_changed_file_is_refused(target, release):
+    """Whichever file has another character, its hash made to fit, is not there, or is one too many."""
+    for name, content in target.before.items():
+        place = content.rindex(b"e")
+        (release / name).write_bytes(content[:place] + b"a" + content[place + 1 :])
+        if name in json.loads(target.before["release.json"])["files"]:
+            sealed(release, name)
+        assert is_refused(release), name
+        put_back(target, release)
+        (release / name).unlink()
+        assert is_refused(release), name
+        put_back(target, release)
+    (release / "notes.txt").write_text("")
+
+    assert is_refused(release)
+
+
+@pytest.mark.sampled(7)
+def test_a_release_is_whole_or_not_at_all(target, tmp_path):
+    """If the disk is full at the end nothing appears, an earlier release stays, and nothing is left beside it."""
+    words = ("protect", *target.made.words, "--out", tmp_path / "release", "-q", "--accept-empty")
+    full = mock.patch("cloister.release.release.report_files", side_effect=OSError(errno.ENOSPC, "full"))
+    with full:
+        assert cloister(*words).code == 2
+    assert list(tmp_path.iterdir()) == []
+
+    shutil.copytree(target.release, tmp_path / "release")
+    with full:
+        assert cloister(*words, "--overwrite").code == 2
+    assert contents(tmp_path / "release") == target.before
+    assert [path.name for path in tmp_path.iterdir()] == ["release"]
+
+
+def test_how_a_command_ends(target, tmp_path):
+    """0 with a release; 1 where nothing is safe; 2 where a file is missing or a folder is there; nothing is written."""
+    words = ("protect", *target.made.words)
+    missing = (*words[:2], tmp_path / "nowhere.csv", *words[3:])
+
+    assert cloister(*words, *target.made.unsafe, "--out", tmp_path / "release").code == 1
+    assert cloister(*missing, "--out", tmp_path / "release").code == 2
+    assert list(tmp_path.iterdir()) == []
+    assert cloister(*words, "--out", target.release).code == 2
+    assert contents(target.release) == target.before
+    assert cloister("verify", tmp_path / "release").code == 2
+
+
+ORDERS = ("clusters stand in the order of their contents", "classes are told apart, in order")
+"""What SQL does not check of clusters, and says so."""
+
+LINES = ("data.csv", "clusters", "attributes", "patients.csv", "claims.csv")
+N_LINES = 12 if IS_FULL else 4
+
+
+def changed(draw, text):
+    """A text with one line changed: a cell of another one, two lines exchanged, one lost or doubled, a character."""
+    lines = text.split("\n")
+    one, other = (draw.randrange(1, max(2, len(lines) - 1)) for _ in range(2))
+    kind = draw.choice(["cell", "swap", "drop", "double", "character"])
+    if kind == "cell":
+        cells, others = lines[one].split(","), lines[other].split(",")
+        place = draw.randrange(min(len(cells), len(others)))
+        cells[place] = others[place]
+        lines[one] = ",".join(cells)
+    elif kind == "swap":
+        lines[one], lines[other] = lines[other], lines[one]
+    elif kind == "drop":
+        del lines[one]
+    elif kind == "double":
+        lines.insert(one, lines[one])
+    elif lines[one]:
+        place = draw.randrange(len(lines[one]))
+        lines[one] = lines[one][:place] + draw.choice('0123456789abZ*," ') + lines[one][place + 1 :]
+    return "\n".join(lines)
+
+
+def broken_by_comparing(folder, manifest, form):
+    """What the comparing verifier finds broken: of the promise, and else of what follows from the files."""
+    checker = load(REGISTERED[form].checker)()
+    try:
+        files = checker.read_files(folder, manifest)
+        opened = Opened(folder, manifest, files, checker.read_original(Request(), manifest, files), Request())
+        broken = list(checker.verify(opened).failures)
+        return broken, broken or list(checker.facts(opened).failures)
+    except CloisterError as error:
+        return None, [error.text]
+
+
+def broken_in_sql(folder, manifest):
+    """What the script finds broken."""
+    try:
+        return [
+            one.promise for one in script_of(manifest).run(folder, ["release.json", *manifest.files]) if one.violations
+        ]
+    except CloisterError as error:
+        return [error.text]
+
+
+@pytest.mark.sampled(7)
+def test_both_verifiers_find_a_changed_line(target, release, draw):
+    """What breaks a promise breaks it in SQL as well, and SQL finds nothing else; with hashes as they were."""
+    stated = read_manifest(release)
+    manifest, form = typed(stated), form_of(stated)
+    texts = [name for name in target.before if name.startswith(LINES)]
+    for name in (draw.choice(texts) for _ in range(N_LINES if texts and script_of(manifest) else 0)):
+        (release / name).write_text(changed(draw, target.before[name].decode()))
+        of_promise, of_any = broken_by_comparing(release, manifest, form)
+        in_sql = broken_in_sql(release, manifest)
+        put_back(target, release)
+
+        assert of_any or not in_sql, f"SQL alone: {in_sql}"
+        assert in_sql or not of_promise or all(any(order in one for order in ORDERS) for one in of_promise), (
+            f"not found in SQL: {of_promise}"
+        )
+
+
+DIVERSE = {"table": (), "table_with_codes": ("--codes", "codes", "-m", "2")}
+
+
+@pytest.mark.parametrize("form", DIVERSE)
+def test_missing_values_never_count_as_diverse(form, tmp_path):
+    """A class of one diagnosis and missing ones is not 2-diverse: it is not released, and not accepted."""
+    words = ("protect", "table", tmp_path / "people.csv", "-k", "2", "--id", "id", "--qi", "age=suppress@0")
+    words += ("--sensitive", "dx", "--rule", "l-diversity:dx=2", "--suppression", "0", *DIVERSE[form])
+    for dx, code in (("", 1), ("y", 0)):
+        rows = [f"{n},{30 + n % 2},{'x' if n < 8 else dx}" + ",a b" * bool(DIVERSE[form]) for n in range(16)]
+        head = "id,age,dx" + ",codes" * bool(DIVERSE[form])
+        (tmp_path / "people.csv").write_text("\n".join([head, *rows]) + "\n")
+        assert cloister(*words, "--out", tmp_path / "release", "-q").code == code
+    text = (tmp_path / "release" / "data.csv").read_text().replace(",y", ",")
+    resealed(tmp_path / "release", "data.csv", text)
+
+    rejected = cloister("verify", tmp_path / "release")
+    assert rejected.code == 1
+    assert "diversity" in rejected.err
