@@ -236,7 +236,11 @@ def test_how_a_command_ends(target, tmp_path):
     assert cloister("verify", tmp_path / "release").code == 2
 
 
-ORDERS = ("clusters stand in the order of their contents", "classes are told apart, in order")
+NOT_IN_SQL = (
+    "clusters stand in the order of their contents",
+    "classes are told apart, in order",
+    "each class has its codes as often as its clusters allow",  # SQL allows once a patient what is only listed
+)
 """What SQL does not check of clusters, and says so."""
 
 LINES = ("data.csv", "clusters", "attributes", "patients.csv", "claims.csv")
@@ -300,7 +304,7 @@ def test_both_verifiers_find_a_changed_line(target, release, draw):
         put_back(target, release)
 
         assert of_any or not in_sql, f"SQL alone: {in_sql}"
-        assert in_sql or not of_promise or all(any(order in one for order in ORDERS) for one in of_promise), (
+        assert in_sql or not of_promise or all(any(each in one for each in NOT_IN_SQL) for one in of_promise), (
             f"not found in SQL: {of_promise}"
         )
 
