@@ -276,7 +276,7 @@ def broken_by_comparing(folder, manifest, form):
         files = checker.read_files(folder, manifest)
         opened = Opened(folder, manifest, files, checker.read_original(Request(), manifest, files), Request())
         broken = list(checker.verify(opened).failures)
-        return broken, broken or list(checker.facts(opened).failures)
+        return broken, broken or checker.derive(opened).differing(manifest.published()) + checker.contradictions(opened)
     except CloisterError as error:
         return None, [error.text]
 

@@ -213,8 +213,8 @@ class ManifestHead(Section):
         return ".parquet" if any(name.endswith(".parquet") for name in self.files) else ".csv"
 
     def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the files of such a release but codebook and script, in the order in which they are written."""
-        return ()
+        """Return the files of such a release but codebook and script; one of all declared columns if not said here."""
+        return (FileSpec(f"data{self.suffix}", tuple(self.roles())),)
 
     @property
     def empty(self) -> list[str]:

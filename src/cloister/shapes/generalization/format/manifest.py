@@ -14,7 +14,7 @@ from annotated_types import Ge, Le
 from pydantic import model_validator
 
 from cloister.hierarchy.icd import load_classification
-from cloister.release.head import AttributesFile, Count, FileName, FileSpec, Positive, Section, Share, fitting
+from cloister.release.head import AttributesFile, Count, FileName, Positive, Section, Share, fitting
 from cloister.shapes.codes.data import CODES, GivenCodes, plain_code
 from cloister.shapes.codes.manifest import (
     CodesGuarantee,
@@ -135,11 +135,6 @@ class GeneralizationManifest(CodesManifest):
         has_attributes = (self.attributes is None) is (self.settings.attributes is None)
         fits = {"records": possible, "settings": self.settings.by_sets is by_sets, "attributes": has_attributes}
         return fitting(self, fits)
-
-    def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the data file; auxiliary attributes stand beside the codes."""
-        beside = () if self.attributes is None else tuple(self.attributes.columns)
-        return (FileSpec(f"data{self.suffix}", (*self.columns.published(), *beside)),)
 
     def roles(self) -> dict[str, str]:
         """Return the role of each column of the data file, auxiliary attributes last."""

@@ -357,7 +357,7 @@ class TableManifest(TableSections, ManifestHead):
 
     def file_specs(self) -> tuple[FileSpec, ...]:
         """Return the data file; none where the records are in a database."""
-        return () if self.table is not None else (FileSpec(f"data{self.suffix}", tuple(self.columns)),)
+        return () if self.table is not None else super().file_specs()
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the data file, and the roles of its columns but ids."""
