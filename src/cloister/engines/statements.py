@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from cloister.errors import InputError, setting
 from cloister.io import RECORDS, plain_columns
-from cloister.io.columns import check_names, check_years
+from cloister.io.columns import check_names
 from cloister.io.foreign import call_foreign
 
 SOURCE = "cloister_source"  # The view through which an engine sees the table; it has no name of its own
@@ -189,6 +189,4 @@ def fetch_tally(engine: Engine, columns: Sequence[str]) -> pl.DataFrame:
         raise InputError(f"{engine.file} has columns but no records.", file=engine.file)
     names = names_of(engine.columns)
     renamed = pl.DataFrame([frame[place(names.index(column))].alias(column) for column in columns])
-    for series in renamed.get_columns():
-        check_years(series, engine.file)
     return plain_columns(renamed, engine.file).with_columns(frame[COUNT].cast(pl.Int64).alias(RECORDS))

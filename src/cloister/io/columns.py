@@ -53,12 +53,19 @@ def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
 
     Categories and bytes become text, an empty text and NaN become null, a column of nulls alone is text. -0.0 becomes
     0.0, as rows that are sorted by equal texts would otherwise keep the order of the input.
+
+    Raises
+    ------
+    InputError
+        A cell is no single value, or dates are outside the years 1 to 9999.
     """
+    for series in frame.get_columns():
+        _check_years(series, file)
     return pl.DataFrame([_plain(series, file) for series in frame.get_columns()])
 
 
-def check_years(series: pl.Series, name: str) -> None:
-    """Refuse dates that are no days: databases have an infinity."""
+def _check_years(series: pl.Series, file: str | None) -> None:
+    """Refuse dates that are no days: databases and Parquet have an infinity, which Polars cannot write as text."""
     if not isinstance(series.dtype, pl.Date | pl.Datetime):
         return
     low, high = (
@@ -68,9 +75,9 @@ def check_years(series: pl.Series, name: str) -> None:
     outside = ~days.is_between(low.to_physical()[0], high.to_physical()[0])
     if outside.any():
         raise InputError(
-            f"{name}: column '{series.name}' holds dates outside the years 1 to 9999, such as infinity "
-            f"({int(outside.sum())} records). Make them missing in the query.",
-            file=name,
+            f"{f'{file}: ' if file else ''}column '{series.name}' holds dates outside the years 1 to 9999, such as "
+            f"infinity ({int(outside.sum())} records). Make them missing.",
+            file=file,
             column=series.name,
         )
 

@@ -14,7 +14,7 @@ from typing import Unpack
 import polars as pl
 
 from cloister.errors import InputError, setting
-from cloister.io.columns import check_names, check_years, display_name, listed, plain_columns
+from cloister.io.columns import check_names, display_name, listed, plain_columns
 from cloister.io.csv import LeftOut, Source, csv_of, is_text, load_bytes
 from cloister.io.databases import read_adbc, read_duckdb, read_postgresql, read_sqlite
 from cloister.io.foreign import call_foreign, interruptible
@@ -132,10 +132,9 @@ def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
     check_names(frame.columns, query.name)
     if not frame.height:
         raise InputError(f"The query of {query.name} gives no records.", file=query.name)
-    for series in frame.get_columns():
-        check_years(series, query.name)
-    aware = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
-    return plain_columns(frame.with_columns(pl.col(aware).dt.convert_time_zone("UTC")), query.name)
+    plain = plain_columns(frame, query.name)
+    aware = [name for name, kind in plain.schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
+    return plain.with_columns(pl.col(aware).dt.convert_time_zone("UTC"))
 
 
 LAST_OF_TWO_DIGITS = 2068

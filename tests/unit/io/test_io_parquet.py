@@ -4,6 +4,7 @@ import datetime
 import io
 from decimal import Decimal
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -131,3 +132,11 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     frame.write_parquet(buffer)
     return buffer.getvalue()
+
+
+@pytest.mark.parametrize("column", ["DATE 'infinity'", "TIMESTAMP '-infinity'", "TIMESTAMPTZ 'infinity'"])
+def test_dates_that_are_no_days_are_refused(tmp_path, column):
+    """A database writes an infinity into Parquet; no table is made of it, and the message names the column alone."""
+    duckdb.execute(f"COPY (SELECT 1 AS id, {column} AS seen) TO '{tmp_path / 'data.parquet'}'")
+    with pytest.raises(InputError, match=r"column 'seen' holds dates outside the years 1 to 9999, .* \(1 records\)"):
+        read_table(tmp_path / "data.parquet")
