@@ -14,7 +14,8 @@ from tests.oracles import privacy_rules as oracle
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies, inside
 from cloister.shapes.table.verify.classes import Reference, ReleasedClasses
-from cloister.shapes.table.verify.rules import judge, table_holds
+from cloister.shapes.table.verify.judge import judge
+from cloister.shapes.table.verify.rules import table_holds
 from cloister.shapes.table.verify.verify import verify
 
 VALUES = st.sampled_from([None, "10", "9", "30", "4", "50"])
@@ -145,7 +146,7 @@ def test_each_class_is_judged_by_the_definition(name, records, data):
         len(records), len(records), placed, {"dx": order}, original.groups, {"census": CENSUS.rename(inside)}
     )
 
-    judged = judge(rule, classes, reference)
+    judged = judge([rule], classes, reference)[0]
 
     assert definition(records, [v for _, v in records]) == dict(zip(classes.sizes[inside("qi")], judged, strict=True))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.errors import InputError, TooLittleMemory
-from cloister.io import as_text
+from cloister.io.columns import as_held
 from cloister.io.databases import connect
 from cloister.io.foreign import interruptible
 from cloister.release.head import MANIFEST
@@ -90,7 +90,7 @@ class Script:
             There is too little memory, or there are too many sets of codes.
         """
         with _prefix(folder) as before:
-            return _find(self.text(before), [before + name for name in names], {})
+            return _found(_rows(self.text(before), [before + name for name in names], {}))
 
     def run_on(self, frames: Mapping[str, pl.DataFrame | str]) -> tuple[Finding, ...]:
         """Return what the script finds in memory: dataframes, or the text of JSON files, by the names of their files.
@@ -100,14 +100,22 @@ class Script:
         InputError
             There is too little memory, or there are too many sets of codes.
         """
+        return _found(self.rows_on(frames))
+
+    def rows_on(self, frames: Mapping[str, pl.DataFrame | str]) -> list[tuple[object, ...]] | None:
+        """Return the rows of the result in memory; None where DuckDB cannot read the dataframes; see `run_on`."""
         tables = {name: f"frame_{place}" for place, name in enumerate(frames, start=1)}
         held = {
-            tables[name]: pl.DataFrame(
-                {"content": [one]} if isinstance(one, str) else [as_text(column) for column in one]
-            )
+            tables[name]: pl.DataFrame({"content": [one]}) if isinstance(one, str) else _as_text(one)
             for name, one in frames.items()
         }
-        return _find(self.text(frames=tables), [], held)
+        return _rows(self.text(frames=tables), [], held)
+
+
+def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """All columns as text; a name with a NUL, which ends names in Arrow, is another one."""
+    names = [f"\N{REPLACEMENT CHARACTER}{place}" if "\0" in name else name for place, name in enumerate(frame.columns)]
+    return pl.DataFrame([as_held(column).alias(name) for column, name in zip(frame, names, strict=True)])
 
 
 class _Held:
@@ -120,10 +128,10 @@ class _Held:
         return self.frame.__arrow_c_stream__(requested_schema)
 
 
-def _find(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -> tuple[Finding, ...]:
-    """Run a script on files and dataframes."""
+def _rows(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -> list[tuple[object, ...]] | None:
+    """Run a script on files and dataframes; None where it fails."""
 
-    def run(connection: "DuckDBPyConnection") -> list[tuple[str, int | None]]:
+    def run(connection: "DuckDBPyConnection") -> list[tuple[object, ...]]:
         for name, frame in frames.items():
             connection.register(name, _Held(frame))
         return connection.execute(text).fetchall()
@@ -135,16 +143,22 @@ def _find(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -
             with connect(
                 ":memory:", reads=reads, temp_directory=aside, temp_file_encryption=True, force_mbedtls_unsafe=True
             ) as connection:
-                rows = interruptible(lambda: run(connection), connection.interrupt)
+                rows: list[tuple[object, ...]] = interruptible(lambda: run(connection), connection.interrupt)
+                return rows
         except Exception as error:  # its message may quote values
-            rows = [(READABLE, 1)]
             if type(error).__name__ == OUT_OF_MEMORY:
                 refusal = TooLittleMemory("The release cannot be checked by SQL: there is not enough memory.")
             elif TOO_MANY_SETS in str(error):
                 refusal = InputError(TOO_MANY_SETS)
     if refusal is not None:
         raise refusal
-    return tuple(Finding(promise, violations) for promise, violations in rows)
+    return None
+
+
+def _found(rows: Sequence[tuple[object, ...]] | None) -> tuple[Finding, ...]:
+    if rows is None:
+        return (Finding(READABLE, 1),)
+    return tuple(Finding(str(promise), None if n is None else int(str(n))) for promise, n in rows)
 
 
 def note(checks: Checks, findings: Iterable[Finding]) -> bool:

@@ -103,11 +103,20 @@ def renumbered(rows):
 
 CHANGES = {
     "one cell put back": (put_back, "fewer than 5 records"),
-    "one row removed": (lambda rows: rows[:-1], "60 released records are declared, but 59 were found"),
-    "one row added": (lambda rows: [*rows, ["61", *rows[-1][1:]]], "but 61 were found"),
-    "two rows swapped": (lambda rows: [rows[-1], *rows[1:-1], rows[0]], "not sorted"),
-    "ids in another order": (lambda rows: [[rows[-1 - i][0], *row[1:]] for i, row in enumerate(rows)], "ids are not"),
-    "an original id": (lambda rows: [["M000", *rows[0][1:]], *rows[1:]], "ids are not"),
+    "one row removed": (
+        lambda rows: rows[:-1],
+        "not so: the file has as many records as release.json states (1 violation)",
+    ),
+    "one row added": (
+        lambda rows: [*rows, ["61", *rows[-1][1:]]],
+        "not so: the file has as many records as release.json states (1 violation)",
+    ),
+    "two rows swapped": (lambda rows: [rows[-1], *rows[1:-1], rows[0]], "not so: rows are sorted"),
+    "ids in another order": (
+        lambda rows: [[rows[-1 - i][0], *row[1:]] for i, row in enumerate(rows)],
+        "not so: ids are 1, 2, 3",
+    ),
+    "an original id": (lambda rows: [["M000", *rows[0][1:]], *rows[1:]], "not so: ids are 1, 2, 3"),
     "no rows": (lambda rows: [], "no records"),
     "a label nobody knows": (
         lambda rows: [[*row[:1], "[99-99]", *row[2:]] if row[1] == rows[-1][1] else row for row in rows],
@@ -179,7 +188,7 @@ MANIFESTS = {
     "k raised in the rules": (lambda m: m["guarantee"]["rules"][0].update(k=31), "a release says: settings.k", 1),
     "released raised": (
         lambda m: m["records"].update({"released": 61, "in": "<66"}),
-        "61 released records are declared",
+        "as many records as release.json states",
         1,
     ),
     "a column renamed": (lambda m: m["columns"].update(age2=m["columns"].pop("age")), "columns", 1),
@@ -654,12 +663,12 @@ def swap_ids(rows):
 
 
 KEYED = {
-    "an original id": (lambda rows: [["M000", *rows[0][1:]], *rows[1:]], "ids are not keyed hashes"),
-    "an id twice": (lambda rows: [rows[0], [rows[0][0], *rows[1][1:]], *rows[2:]], "ids are not keyed hashes"),
-    "an id in capitals": (lambda rows: [["A" * 64, *rows[0][1:]], *rows[1:]], "ids are not keyed hashes"),
-    "no id": (lambda rows: [["", *rows[0][1:]], *rows[1:]], "ids are not keyed hashes"),
-    "a star": (lambda rows: [["*", *rows[0][1:]], *rows[1:]], "ids are not keyed hashes"),
-    "equal records in another order": (swap_ids, "not sorted by their released values"),
+    "an original id": (lambda rows: [["M000", *rows[0][1:]], *rows[1:]], "not so: ids are keyed hashes"),
+    "an id twice": (lambda rows: [rows[0], [rows[0][0], *rows[1][1:]], *rows[2:]], "not so: ids are keyed hashes"),
+    "an id in capitals": (lambda rows: [["A" * 64, *rows[0][1:]], *rows[1:]], "not so: ids are keyed hashes"),
+    "no id": (lambda rows: [["", *rows[0][1:]], *rows[1:]], "not so: ids are keyed hashes"),
+    "a star": (lambda rows: [["*", *rows[0][1:]], *rows[1:]], "not so: ids are keyed hashes"),
+    "equal records in another order": (swap_ids, "not so: rows are sorted by their released values"),
 }
 
 

@@ -46,19 +46,39 @@ def set_cell(row, column, value):
 BROKEN = {
     "a column more": (GOOD.with_columns(x=1), PROMISE, "the file has 4 columns that are not, in order, the 3 declared"),
     "columns in another order": (GOOD.select("age", "id", "dx"), PROMISE, "3 columns that are not, in order"),
-    "a record less": (GOOD.head(4), PROMISE, "5 released records are declared, but 4 were found"),
-    "no record": (GOOD.head(0), PROMISE, "the file has no released record"),
-    "a small class": (GOOD, with_k(3), "1 of 2 classes have fewer than 3 records (the smallest 2)"),
+    "a record less": (GOOD.head(4), PROMISE, "there are released records, as many as declared (1 violation)"),
+    "no record": (GOOD.head(0), PROMISE, "there are released records"),
+    "a small class": (GOOD, with_k(3), "every class has at least 3 records (k-anonymity) (1 violation)"),
     "a value put back": (
         set_cell(0, "age", "31"),
         PROMISE,
-        "2 of 3 classes have fewer than 2 records (the smallest 1)",
+        "every class has at least 2 records (k-anonymity) (2 violations)",
     ),
-    "a missing value": (set_cell(0, "age", None), PROMISE, "2 of 3 classes have fewer than 2 records"),
-    "unsorted": (GOOD[[1, 0, 2, 3, 4]].with_columns(id=GOOD["id"]), PROMISE, "not sorted by their released values"),
-    "ids unsorted": (GOOD.with_columns(id=GOOD["id"].reverse()), PROMISE, "ids are not the numbers 1, 2, 3"),
-    "ids from elsewhere": (GOOD.with_columns(id=GOOD["id"] + 7), PROMISE, "ids are not the numbers 1, 2, 3"),
-    "no star": (GOOD, replace(PROMISE, stars=True), "1 suppressed records are declared, but only 0 rows of *"),
+    "a missing value": (
+        set_cell(0, "age", None),
+        PROMISE,
+        "every class has at least 2 records (k-anonymity) (2 violations)",
+    ),
+    "unsorted": (
+        GOOD[[1, 0, 2, 3, 4]].with_columns(id=GOOD["id"]),
+        PROMISE,
+        "rows are sorted by their released values: their order reveals nothing (1 violation)",
+    ),
+    "ids unsorted": (
+        GOOD.with_columns(id=GOOD["id"].reverse()),
+        PROMISE,
+        "not so: ids are 1, 2, 3 ... in the order of the file",
+    ),
+    "ids from elsewhere": (
+        GOOD.with_columns(id=GOOD["id"] + 7),
+        PROMISE,
+        "not so: ids are 1, 2, 3 ... in the order of the file",
+    ),
+    "no star": (
+        GOOD,
+        replace(PROMISE, stars=True),
+        "suppressed records are rows of *, as many as declared (1 violation)",
+    ),
 }
 
 
@@ -164,7 +184,7 @@ def test_names_of_columns_are_names(one, other):
     assert not verify(frame.with_columns(sex=pl.Series(list("FFFFM"))), promise, original).holds
     moved = pl.Series(other, list("yxxyz"))
     changed = pl.DataFrame([moved if series.name == other else series for series in frame])
-    assert "records are not sorted" in verify(changed, promise, original).failures[0]
+    assert "not so: rows are sorted" in verify(changed, promise, original).failures[0]
 
 
 HASHES = [letter * 64 for letter in "cabde"]
@@ -185,7 +205,7 @@ def test_keyed_ids():
     assert verify(KEYED, promise, ORIGINAL).holds
     for ids in broken:
         failures = verify(KEYED.with_columns(id=pl.Series(ids)), promise).failures
-        assert failures == ("ids are not keyed hashes of 64 hexadecimal digits, each of them once",)
+        assert failures == ("not so: ids are keyed hashes of 64 hexadecimal digits, each once (1 violation)",)
     same = OriginalTable(TABLE.with_columns(id=pl.Series([*HASHES, "f"])), ORIGINAL.hierarchies)
     assert verify(KEYED, promise, same).failures == ("5 ids of the original were released",)
 
@@ -205,8 +225,8 @@ def test_a_star_is_no_id_of_a_released_record():
     frame = pl.concat([stars, GOOD.with_columns(pl.all().cast(pl.String))])
     promise = replace(PROMISE, stars=True, released=6)
 
-    assert "ids are not the numbers" in "; ".join(verify(frame, promise).failures)
-    assert "ids are not keyed" in "; ".join(verify(frame, replace(promise, numbered=False)).failures)
+    assert "not so: ids are 1, 2, 3" in "; ".join(verify(frame, promise).failures)
+    assert "not so: ids are keyed" in "; ".join(verify(frame, replace(promise, numbered=False)).failures)
 
 
 def test_a_number_kept_back_is_from_1_to_below_k():

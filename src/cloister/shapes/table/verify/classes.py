@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import as_text, counted
+from cloister.io import RECORDS, as_text, counted
 from cloister.shapes.table.format.guarantee import inside
 
 COUNT = "records"  # name of the counting column
+CLASS = "class\0"  # name of the column that numbers classes
 
 
 TOLERANCE = 1e-12  # a measure this little beyond its threshold is rounding: thresholds may be reached
@@ -50,6 +51,13 @@ class ReleasedClasses:
         """How many records have each combination of values; these as plain text, as there are far fewer."""
         counts = self.records.group_by(keys).agg(counted(self.records).alias(name))
         return counts.with_columns(as_text(one) for one in counts if isinstance(one.dtype, pl.Enum))
+
+    def tally(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return how many records of each class, by its place in ``sizes``, have each combination of values."""
+        values = [pl.col(inside(column)).alias(f"value {place}") for place, column in enumerate(columns)]
+        numbers = self.sizes.select(self.columns).with_row_index(CLASS)
+        counts = self._counted([*self.columns, *values], RECORDS)
+        return counts.join(numbers, on=self.columns, nulls_equal=True).select(CLASS, r"^value \d+$", RECORDS)
 
     def cells(self, column: str) -> pl.DataFrame:
         """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -18,15 +19,20 @@ from cloister.shapes.table.format.facts import DerivedTable, class_sizes, facts_
 from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.losses import differing_losses
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
-from cloister.verification.driver import Checker, Opened, Request
+from cloister.verification.driver import Checker, F, O, Opened, Request
+from cloister.verification.script import Finding
 
+from .statements import find_broken, sizes_in
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
+T = TypeVar("T", bound=TableManifest)
 ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]
 
 
 class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
     """Checks a table, in its folder or in a database."""
+
+    is_in_sql = True
 
     def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
         """Count the records that are in a database."""
@@ -52,7 +58,7 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the guarantee."""
         manifest, original = release.manifest, release.original
-        verdict = check_table(release.files, manifest, release.request, original)
+        verdict = check_table(release.files, manifest, release.request, original, found_in(release, release.files))
         how, checks = verdict.how, (*verdict.checks, *checked(manifest, original))
         if manifest.table is not None:
             how = how.replace("from the released file", "from counts of the protected table in its database")
@@ -97,8 +103,26 @@ def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
     return read_data(path, delimiter)
 
 
+def found_in(release: Opened[T, F, O], frame: pl.DataFrame) -> tuple[Finding, ...] | None:
+    """Return what the script finds in the files of a release; None where the records are in a database."""
+    manifest = release.manifest
+    if manifest.is_in_database:
+        return None
+    found = release.findings()
+    # SQL writes these of Parquet in another way than a release sorts them: their order is asked of what was read.
+    if any(dtype.is_float() or dtype == pl.Duration for dtype in frame.dtypes):
+        known = {one.promise for one in found}
+        read = find_broken(frame, guarantee_of(manifest), sizes_in(manifest))
+        found = (*found, *(one for one in read if one.promise not in known))
+    return found
+
+
 def check_table(
-    frame: pl.DataFrame, manifest: TableManifest, request: Request, original: pl.DataFrame | None
+    frame: pl.DataFrame,
+    manifest: TableManifest,
+    request: Request,
+    original: pl.DataFrame | None,
+    findings: tuple[Finding, ...] | None,
 ) -> Verdict:
     """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
     guarantee, source, hierarchies = guarantee_of(manifest), None, None
@@ -109,7 +133,7 @@ def check_table(
         source = source_of(given, manifest, request.hierarchies)
         guarantee = replace(guarantee, limit=manifest.settings.allowed_suppression(n_records(given)))
         hierarchies = _hierarchies_of_released(frame, source, manifest, request.hierarchies)
-    verdict = verify(frame, guarantee, source, _populations(request, manifest))
+    verdict = verify(frame, guarantee, source, _populations(request, manifest), findings=findings)
     check_columns(request.quasi_identifiers, frame.columns, "the release")
     if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
         raise InputError(

@@ -3,9 +3,7 @@
 Releases whose levels differ from class to class, whose numbers were averaged, or of patients with several records are
 compared here; where the records are not known, `assignment` does."""
 
-from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 from statistics import median
 
 import polars as pl
@@ -117,35 +115,6 @@ def with_patients(released: pl.DataFrame, guarantee: Guarantee, original: Origin
     if patient is None or patient in released.columns or original.records is None:
         return released
     return released.with_columns(original.frame[patient].gather(original.records.drop_nulls()).alias(patient))
-
-
-def check_numbers(texts: pl.DataFrame, guarantee: Guarantee, keys: Sequence[str], checks: Checks) -> None:
-    """Neither order nor numbers carry information.
-
-    Records are sorted by their values, then by number; the patients of a class are numbered from 1 on by their records,
-    compared one after the other.
-    """
-    number = pl.col(guarantee.id or "").cast(pl.Int64, strict=False)
-    values = texts.select(pl.col(keys).fill_null(""), number.alias("number"))
-    checks.require(
-        values.equals(values.sort([*keys, "number"])),
-        "records are sorted by their released values and numbers",
-        "records are not sorted by their released values and numbers: their order may carry information",
-    )
-    place = pl.struct(keys).ne_missing(pl.struct(keys).shift()).fill_null(value=True).cum_sum()
-    records = values.with_columns(place.alias("place")).filter(pl.col("number").is_not_null())
-    histories = records.group_by([*guarantee.levels, "number"]).agg(pl.col("place").sort())
-    wrong = 0
-    by_class = histories.group_by(list(guarantee.levels)).agg("number", "place")
-    for numbers, places in by_class.select("number", "place").iter_rows():
-        ordered = sorted(zip(numbers, places, strict=True))
-        in_order = all(one <= next_one for (_, one), (_, next_one) in pairwise(ordered))
-        wrong += [number for number, _ in ordered] != list(range(1, len(ordered) + 1)) or not in_order
-    checks.require(
-        wrong == 0 and records.height == texts.height - (texts[guarantee.id or ""] == "*").sum(),
-        "patients are numbered from 1 on in each class, by their released records",
-        "patients are not numbered 1, 2, 3 ... in each class by their released records",
-    )
 
 
 def check_same_patients(released: pl.DataFrame, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:

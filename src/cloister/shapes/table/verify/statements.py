@@ -3,19 +3,25 @@
 The script is the template `verify.sql.j2` beside this file; here are the conditions under which a class breaks a rule.
 Definitions are those of the papers that `cloister.privacy` names. A missing value is a value of its own, but none for
 l-diversity, (alpha, k)-anonymity and beta-likeness.
+
+The same conditions judge any classes in memory (`find_violating`), such as those of the original.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+import polars as pl
+
+from cloister.io import RECORDS, is_tally, table_columns
 from cloister.release.head import DATA
 from cloister.shapes.table.format.guarantee import Description, Guarantee
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
-from cloister.verification.script import Script, names_in_sql
+from cloister.verification.script import Finding, Script, names_in_sql
 
 from .rules import name_of, sample_size
 
 TEMPLATE = "shapes/table/verify/verify.sql.j2"
+CLASSES = "shapes/table/verify/violating.sql.j2"
 
 FOLDERS = ("shapes/table/verify", "shapes/table_with_codes/verify", "shapes/disassociation/verify")
 """Where the templates are, of tables with codes as well: no released column has a name of theirs in SQL."""
@@ -25,8 +31,9 @@ FOLDERS = ("shapes/table/verify", "shapes/table_with_codes/verify", "shapes/disa
 class RuleCondition:
     """When a class breaks a rule.
 
-    ``kind`` says what the condition is asked of: the ``class``, ``all classes`` together, the ``values`` of a column in
-    the class, their ``shares`` beside those among all records, or these shares in the ``order`` of the values.
+    ``kind`` says what the condition is asked of: the ``class``, ``all classes`` together, how many records of the class
+    have each value of a column (``counts``), what shares these are (``values``), their ``shares`` beside those among
+    all records, or these shares in the ``order`` of the values.
     """
 
     sentence: str
@@ -52,7 +59,7 @@ RULES: Mapping[str, RuleCondition] = {
         "count(*) FILTER (records = 1) / sum(records) > {share} + 1e-12",
     ),
     "l-diversity": RuleCondition(
-        "every class has at least {l} different recorded values of {column}", "values", "count(value) < {l}"
+        "every class has at least {l} different recorded values of {column}", "counts", "count(value) < {l}"
     ),
     "entropy-l-diversity": RuleCondition(
         "values of {column} are as even in every class as {l} equally frequent ones",
@@ -97,7 +104,7 @@ RULES: Mapping[str, RuleCondition] = {
 ORDERED = RuleCondition(
     RULES["t-closeness"].sentence,
     "order",
-    "coalesce(max(recorded) * sum(abs(f - g)) / nullif(max(n_ranks) - 1, 0), 0)"
+    "coalesce(max(recorded) * sum(area) / nullif(max(n_ranks) - 1, 0), 0)"
     " + abs(max(recorded) - (SELECT coalesce(sum(p) FILTER (value IS NOT NULL), 0) FROM whole_{place})) > {t} + 1e-12",
 )
 """t-closeness of values in an order: the mean distance of the distribution functions; missing is as far as can be."""
@@ -122,9 +129,58 @@ def names_of(promised: Guarantee) -> dict[str, str]:
 def facts_in_sql(manifest: TableManifest) -> dict[str, object]:
     """Return what the template takes of a manifest."""
     delimiter = manifest.settings.delimiter if manifest.data_file == DATA[0] else None
-    return facts_of_promise(
-        guarantee_of(manifest), (manifest.risk.smallest_class, manifest.risk.largest_class), delimiter
-    )
+    return facts_of_promise(guarantee_of(manifest), sizes_in(manifest), delimiter)
+
+
+def sizes_in(manifest: TableManifest) -> tuple[int, int]:
+    """Return the sizes of the smallest and of the largest class, as a manifest states them."""
+    return manifest.risk.smallest_class, manifest.risk.largest_class
+
+
+def find_broken(frame: pl.DataFrame, promised: Guarantee, sizes: tuple[int, int]) -> tuple[Finding, ...]:
+    """Return what the promises find in a released table in memory, or its tally.
+
+    ``sizes``: those of the smallest and of the largest class
+    """
+    facts = facts_of_promise(promised, sizes, None) | {"codes": None, "file": DATA[0]}
+    facts |= _counting(is_tally=is_tally(frame))
+    return Script(TEMPLATE, facts).run_on({DATA[0]: _by_place(frame)})
+
+
+def find_violating(
+    cells: pl.DataFrame, rules: Sequence[Mapping[str, object]], whole: pl.DataFrame | None = None
+) -> list[set[int]] | None:
+    """Return the classes that break each rule, as `condition_of` returns it; None where SQL cannot be run.
+
+    Parameters
+    ----------
+    cells : first the number of the class, then the columns that rules are about, by their places: a tally
+    whole : the same columns of all records that rules compare with, as a tally; without it, these are the cells
+    """
+    names = [f"c{place}" for place in range(cells.width - 1)]
+    promised = Guarantee(tuple(names), {names[0]: 0}, 0, None, 0)
+    facts = facts_of_promise(promised, (0, 0), None) | _counting(is_tally=True) | {"codes": None, "file": DATA[0]}
+    facts |= {"cells": {name: place for place, name in enumerate(names) if place}, "rules": rules}
+    frames = {DATA[0]: _by_place(cells)}
+    if whole is not None:
+        frames["original"] = _by_place(whole)
+    found: list[set[int]] = [set() for _ in rules]
+    rows = Script(CLASSES, facts).rows_on(frames)
+    for place, violating in rows or ():
+        found[int(str(place))].add(int(str(violating)))
+    return None if rows is None else found
+
+
+def _counting(*, is_tally: bool) -> dict[str, object]:
+    """Return how records are counted: rows, or what a tally says of its rows."""
+    return {"is_tally": is_tally, "records": "coalesce(sum(alike), 0)::BIGINT" if is_tally else "count(*)"}
+
+
+def _by_place(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns without their names, which may be patterns to Polars or that of the counts."""
+    columns = [frame.get_column(column) for column in table_columns(frame)]
+    named = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])
+    return named.with_columns(frame[RECORDS].alias("alike")) if is_tally(frame) else named
 
 
 def facts_of_promise(promised: Guarantee, sizes: tuple[int, int], delimiter: str | None) -> dict[str, object]:
@@ -141,6 +197,7 @@ def facts_of_promise(promised: Guarantee, sizes: tuple[int, int], delimiter: str
     return {
         "promised": promised,
         "file": DATA[delimiter is None],
+        **_counting(is_tally=False),
         "delimiter": delimiter,
         "names": names,
         "quasi": [names[name] for name in promised.levels],
@@ -148,25 +205,46 @@ def facts_of_promise(promised: Guarantee, sizes: tuple[int, int], delimiter: str
         "id": promised.id and names[promised.id],
         "patients": patients,
         "cells": cells,
+        "null_first": "coalesce({}, '')" if delimiter else "coalesce('+' || {}, '')",
         "rules": [_filled(rule, promised, sizes, cells.get(rule.get("column", ""))) for rule in promised.rules],
     }
 
 
 def _filled(rule: Description, promised: Guarantee, sizes: tuple[int, int], place: int | None) -> Mapping[str, object]:
     """Return a rule as the template takes it; without a kind where the released files do not suffice to judge it."""
-    # of k-map by the size of the population: for the fewest and for the most records that the original may have had
-    least, most = 0, 0
-    if rule["model"] == "k-map" and "population_size" in rule:
-        n = promised.released or 0
-        few, many = (1, promised.k - 1) if promised.suppressed is None else (promised.suppressed, promised.suppressed)
-        least, most = (sample_size(rule, n + left_out, sizes[1]) for left_out in (few, many))
-    why = _why_unchecked(rule, promised)
-    if least <= sizes[0] < most:
-        why = "it depends on the number of records of the original, which is withheld"
-    if why is not None:
-        return {"kind": None, "sentence": f"{name_of(rule)}: not checked here, as {why}"}
+    n, why = promised.released or 0, _why_unchecked(rule, promised)
+    # the fewest and the most records that the original may have had
+    few, many = (1, promised.k - 1) if promised.suppressed is None else (promised.suppressed, promised.suppressed)
+    found = condition_of(rule, (n + few, n + many), sizes, place) if why is None else why
+    if isinstance(found, str):
+        return {"kind": None, "place": None, "sentence": f"{name_of(rule)}: not checked here, as {found}"}
+    return found
+
+
+def is_judged(rule: Description, promised: Guarantee, sizes: tuple[int, int] | None = None) -> bool:
+    """Return whether the released records suffice to judge a rule in SQL; of some, the sizes of classes say so."""
+    if sizes is None and rule["model"] == "k-map":
+        return False
+    return _filled(rule, promised, sizes or (0, 0), 1)["kind"] is not None
+
+
+def condition_of(
+    rule: Description, n_records: tuple[int, int], sizes: tuple[int, int], place: int | None
+) -> Mapping[str, object] | str:
+    """Return a rule as the templates take it, or why it cannot be judged.
+
+    ``n_records``: the fewest and the most records that the original may have had; ``sizes``: of the smallest and of the
+    largest class; ``place``: the number of the column that the rule is about
+    """
     found = ORDERED if rule.get("distance") == "ordered" else RULES[rule["model"]]
-    numbers = {**rule, "place": place, "least": least}
+    numbers = {**rule, "place": place}
+    if rule["model"] == "k-map":
+        least, most = (sample_size(rule, n, sizes[1]) for n in n_records)
+        if least <= sizes[0] < most:
+            return "it depends on the number of records of the original, which is withheld"
+        if least == most and rule.get("class_size", least) != least <= sizes[1]:
+            found = replace(found, violated="true")  # it states another number than follows
+        numbers["least"] = least
     return {
         "kind": found.kind,
         "sentence": f"{found.sentence.format_map(numbers)} ({rule['model']})",

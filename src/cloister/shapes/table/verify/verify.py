@@ -1,37 +1,30 @@
 """The guarantee of a released table, recomputed from the release by other means than those that made it.
 
-Nothing here imports the search or the kernels: classes are counted by sorting and grouping text with Polars, and the
-original, where it is given, is generalized again by looking labels up. Columns are named as `inside` says: Polars takes
-some names for patterns, and any name may be that of another column.
+Nothing here imports the search or the kernels. What the released records show is asked by SQL (`statements`). The
+original, where it is given, is generalized again by looking labels up, and compared with Polars. Columns are named as
+`inside` says: Polars takes some names for patterns, and any name may be that of another column.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from cloister.hierarchy import ROOT, BoundHierarchy
-from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
+from cloister.io import RECORDS, as_text, first_records, n_records, table_columns, with_records_of
 from cloister.io.columns import as_held
 from cloister.results import Caveat, Checks, Verdict
-from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, inside
-from cloister.shapes.table.verify.record_by_record import SAME
+from cloister.shapes.table.format.guarantee import Description, Guarantee, OriginalTable, inside
+from cloister.verification.script import Finding, note
 
-from .assignment import bounds_of_patients, check_assignment, find_beneath
+from .assignment import Beneath, bounds_of_patients, check_assignment, find_beneath
 from .classes import COUNT, Reference, ReleasedClasses, natural_order
-from .record_by_record import (
-    ancestors,
-    check_numbers,
-    check_record_by_record,
-    check_same_patients,
-    histories,
-    with_patients,
-)
-from .rules import is_about_table, judge, name_of, releasable, table_holds
+from .judge import judge, releasable
+from .record_by_record import SAME, ancestors, check_record_by_record, check_same_patients, histories, with_patients
+from .rules import is_about_table, name_of, table_holds
+from .statements import find_broken, is_judged
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
-
-KEYED = "^[0-9a-f]{64}$"  # A keyed hash of an id: HMAC-SHA256 in hexadecimal
 
 
 def verify(
@@ -41,6 +34,7 @@ def verify(
     populations: Mapping[str, OriginalTable] | None = None,
     *,
     every_rule: bool = False,
+    findings: Iterable[Finding] | None = None,
 ) -> Verdict:
     """Check a released table against its guarantee, and against its original if that is given.
 
@@ -51,22 +45,24 @@ def verify(
     ----------
     frame : the released table as read from its file, or its tally in the order of the file (`cloister.io.read_runs`)
     every_rule : whether a rule that cannot be recomputed is a failure
+    findings : what the script found in the files of the release; without them, it is run on the table
     """
     checks = Checks()
     _check_columns(frame, guarantee, checks)
     if checks.failures:
         return checks.verdict(_how(original))
+    if original is None and findings is not None and all(is_judged(rule, guarantee) for rule in guarantee.rules):
+        note(checks, findings)
+        return checks.verdict(_how(original))
     named, guarantee = guarantee, guarantee.inside()
     # plain text where rows of stars are set aside, patients are compared, or rows one by one
     held = as_text if guarantee.stars or guarantee.patient or not guarantee.has_one_transformation else as_held
     texts = _texts(frame, named, held)
-    released = _without_stars(texts, guarantee, checks)
-    n = n_records(released)
-    checks.require(n > 0, "there are records", "the file has no released record")
-    if guarantee.released is not None:
-        wrong = f"{guarantee.released} released records are declared, but {n} were found"
-        checks.require(n == guarantee.released, f"{n} records were released", wrong)
-    if not n:
+    released = _without_stars(texts, guarantee)
+    sizes = _extremes(released, guarantee)
+    note(checks, find_broken(frame, named, sizes) if findings is None else findings)
+    left = [rule for rule in guarantee.rules if not is_judged(rule, named, sizes)]
+    if not n_records(released) or (original is None and not left):
         return checks.verdict(_how(original))
     source = None
     if original is not None:
@@ -78,28 +74,49 @@ def verify(
     if source is not None and source.records is None and not (guarantee.has_one_transformation and guarantee.id):
         beneath = find_beneath(classes, guarantee, source)
         reference = replace(reference, patients=bounds_of_patients(beneath, classes))
-    n_unjudged = _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
-    _check_order_and_ids(texts, released, guarantee, checks)
+    n_unjudged = _check_rules(left, classes, reference, checks, every_rule=every_rule)
     if source is not None:
-        if guarantee.has_one_transformation:
-            _check_original(classes, guarantee, source, reference, checks)
-        else:
-            if source.records is not None:
-                check_record_by_record(texts, guarantee, source, checks)
-                check_same_patients(released, guarantee, source, checks)
-            elif beneath is not None:
-                check_assignment(beneath, guarantee, checks)
-            _check_suppressed(n_records(source.frame) - n, guarantee, checks)
-        # No keyed id is an original one. Numbers may be: released in order, they say nothing.
-        if guarantee.id is not None and not guarantee.numbered and guarantee.id in source.frame.columns:
-            same = int(released[guarantee.id].is_in(source.frame[guarantee.id].implode()).sum())
-            checks.require(same == 0, "no id of the original is released", f"{same} ids of the original were released")
+        _compare(texts, classes, guarantee, source, reference, beneath, checks)
     return checks.verdict(_how(original, n_unjudged))
+
+
+def _compare(
+    texts: pl.DataFrame,
+    classes: ReleasedClasses,
+    guarantee: Guarantee,
+    source: OriginalTable,
+    reference: Reference,
+    beneath: Beneath | None,
+    checks: Checks,
+) -> None:
+    """Compare the released records with the original."""
+    released = classes.records
+    if guarantee.has_one_transformation:
+        _check_original(classes, guarantee, source, reference, checks)
+    else:
+        if source.records is not None:
+            check_record_by_record(texts, guarantee, source, checks)
+            check_same_patients(released, guarantee, source, checks)
+        elif beneath is not None:
+            check_assignment(beneath, guarantee, checks)
+        _check_suppressed(n_records(source.frame) - n_records(released), guarantee, checks)
+    # No keyed id is an original one. Numbers may be: released in order, they say nothing.
+    if guarantee.id is not None and not guarantee.numbered and guarantee.id in source.frame.columns:
+        same = int(released[guarantee.id].is_in(source.frame[guarantee.id].implode()).sum())
+        checks.require(same == 0, "no id of the original is released", f"{same} ids of the original were released")
+
+
+def _extremes(released: pl.DataFrame, guarantee: Guarantee) -> tuple[int, int]:
+    """The sizes of the smallest and of the largest class, if a rule depends on them."""
+    if not any(rule["model"] == "k-map" and "population_size" in rule for rule in guarantee.rules):
+        return 0, 0
+    sizes = ReleasedClasses(released, list(guarantee.levels)).sizes[COUNT].sort()
+    return (int(sizes[0]), int(sizes[-1])) if len(sizes) else (0, 0)
 
 
 def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
     """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
-    released = _without_stars(_texts(frame, guarantee), guarantee.inside(), Checks())
+    released = _without_stars(_texts(frame, guarantee), guarantee.inside())
     texts = pl.DataFrame([released[inside(column)].alias(column) for column in guarantee.columns])
     return with_records_of(texts, released)
 
@@ -139,28 +156,22 @@ def _reference(
 
 
 def _how(original: OriginalTable | None, n_unjudged: int = 0) -> str:
-    how = "recounted with Polars from the released file, independently of the search"
+    how = "recounted by SQL from the released file, independently of the search"
     if original is not None:
         how += "; compared with the original, generalized again by table look-up"
     return f"{how}; rules that could not be recomputed: {n_unjudged}" if n_unjudged else how
 
 
-def _without_stars(texts: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> pl.DataFrame:
+def _without_stars(texts: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
     """Released records only; where suppressed ones are written, as many rows of stars are set aside."""
     if not guarantee.stars:
         return texts
     star = pl.all_horizontal(pl.exclude(RECORDS) == ROOT).fill_null(value=False)
     stars = texts.filter(star)
-    n_stars = n_records(stars)
     if guarantee.suppressed is None:
         return texts.filter(~star)
-    checks.require(
-        n_stars >= guarantee.suppressed,
-        "suppressed records are rows of *",
-        f"{guarantee.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
-    )
     # a released record can be all roots as well; what is beyond the declared number is counted as released.
-    return pl.concat([texts.filter(~star), first_records(stars, n_stars - guarantee.suppressed)])
+    return pl.concat([texts.filter(~star), first_records(stars, max(0, n_records(stars) - guarantee.suppressed))])
 
 
 def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
@@ -179,69 +190,29 @@ def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) ->
 
 
 def _check_rules(
-    classes: ReleasedClasses, guarantee: Guarantee, reference: Reference, checks: Checks, *, every_rule: bool
+    rules: Sequence[Description], classes: ReleasedClasses, reference: Reference, checks: Checks, *, every_rule: bool
 ) -> int:
-    """Check every rule; return how many could not be recomputed."""
-    n_unjudged = 0
-    sizes = classes.sizes[COUNT].sort()
-    for rule in guarantee.rules:
-        name = name_of(rule)
+    """Check rules that the released records alone do not show; return how many could not be recomputed."""
+    n_unjudged, sizes = 0, classes.sizes[COUNT].to_list()
+    about_classes = [rule for rule in rules if not is_about_table(rule)]
+    for rule in rules:
         if is_about_table(rule):
-            holds = table_holds(rule, sizes.to_list())
-            checks.require(holds, f"the release satisfies {name}", f"the release violates {name}")
+            name = name_of(rule)
+            checks.require(table_holds(rule, sizes), f"the release satisfies {name}", f"the release violates {name}")
+    for rule, judged in zip(about_classes, judge(about_classes, classes, reference), strict=True):
+        name, n = name_of(rule), len(sizes)
+        if not isinstance(judged, str):
+            n_violating = n - int(judged.sum())
+            checks.require(
+                n_violating == 0, f"all {n} classes satisfy {name}", f"{n_violating} of {n} classes violate {name}"
+            )
             continue
-        judged = judge(rule, classes, reference)
-        if isinstance(judged, str):
-            n_unjudged += 1
-            if every_rule:
-                checks.failures.append(f"{name} was not recomputed: {judged}")
-            else:
-                checks.leave(rule["model"], f"{name} was not recomputed: {judged}")
-            continue
-        n, n_violating = len(sizes), len(sizes) - int(judged.sum())
-        kept, broken = f"satisfy {name}", f"violate {name}"
-        if rule["model"] == "k-anonymity":
-            smallest = f"{rule['k']} records (the smallest {sizes[0]})"
-            kept, broken = f"have at least {smallest}", f"have fewer than {smallest}"
-        checks.require(n_violating == 0, f"all {n} classes {kept}", f"{n_violating} of {n} classes {broken}")
+        n_unjudged += 1
+        if every_rule:
+            checks.failures.append(f"{name} was not recomputed: {judged}")
+        else:
+            checks.leave(rule["model"], f"{name} was not recomputed: {judged}")
     return n_unjudged
-
-
-def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
-    """Neither order nor ids carry information.
-
-    Order follows from the released values; where they are equal, from a keyed id. Ids are the numbers of the records
-    (a row of a tally has the first of those it stands for), or look like keyed hashes.
-    """
-    keys = [column for column in table_columns(texts) if column != guarantee.id]
-    if guarantee.id is not None and guarantee.patient is not None:
-        check_numbers(texts, guarantee, keys, checks)
-        return
-    if guarantee.id is not None and not guarantee.numbered:
-        keys.append(guarantee.id)
-    values = texts.select(keys)
-    checks.require(
-        values.equals(values.sort(keys)),
-        "records are sorted by their released values",
-        "records are not sorted by their released values: their order may carry information",
-    )
-    if guarantee.id is None:
-        return
-    ids = released[guarantee.id]
-    if guarantee.numbered:
-        records = records_of(released)
-        expected = (records.cum_sum() - records + 1).cast(pl.String)
-        checks.require(
-            ids.null_count() == 0 and ids.equals(expected, check_names=False),
-            "ids are numbers in released order",
-            "ids are not the numbers 1, 2, 3 ... in released order",
-        )
-        return
-    checks.require(
-        ids.str.contains(KEYED).fill_null(value=False).all() and ids.n_unique() == len(ids),
-        "ids have the form of keyed hashes and are unique",
-        "ids are not keyed hashes of 64 hexadecimal digits, each of them once",
-    )
 
 
 def _check_original(

@@ -20,7 +20,15 @@ from cloister.shapes.disassociation.verify.recheck import expectation_failures, 
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.disassociation.verify.verify import verify as verify_codes
 from cloister.shapes.table.format.manifest import guarantee_of
-from cloister.shapes.table.verify.recheck import check_table, checked, derive, original_of, read_released, source_of
+from cloister.shapes.table.verify.recheck import (
+    check_table,
+    checked,
+    derive,
+    found_in,
+    original_of,
+    read_released,
+    source_of,
+)
 from cloister.shapes.table.verify.verify import generalized
 from cloister.shapes.table_with_codes.format.data import (
     PRESENT,
@@ -146,6 +154,8 @@ ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
 class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
     """Checks table and codes, each by itself and one against the other."""
 
+    is_in_sql = True
+
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
         """Read the data file and the clusters."""
         frame, released = read_released(folder, manifest), read_clusters(folder / CLUSTERS)
@@ -171,7 +181,8 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         """
         files, original, manifest = release.files, release.original, release.manifest
         assert original is not None
-        found = check_table(files.reduced, manifest, release.request, original.reduced)
+        findings = found_in(release, files.reduced)
+        found = check_table(files.reduced, manifest, release.request, original.reduced, findings)
         codes = verify_codes(files.released)
         failures = [*found.failures, *codes.failures]
         promised = []

@@ -1,0 +1,105 @@
+"""Which classes satisfy privacy rules, by SQL where a condition of it says so; and which classes must be released.
+
+Where a rule cannot be judged by what is at hand, the reason comes back in place of a judgement.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from cloister.io import RECORDS, counted
+from cloister.shapes.table.format.guarantee import Description, inside
+
+from .classes import CLASS, COUNT, Reference, ReleasedClasses
+from .rules import CLASS_RULES, NOT_GIVEN, TABLE_RULES, NotAtHandError, forbids_suppression, is_about_table
+from .statements import condition_of, find_violating
+
+
+def judge(rules: Sequence[Description], classes: ReleasedClasses, reference: Reference) -> list[pl.Series | str]:
+    """Return whether each class satisfies each rule about classes, in the order of ``classes.sizes``; or why not."""
+    found: list[pl.Series | str] = [""] * len(rules)
+    columns = [*dict.fromkeys(rule["column"] for rule in rules if not _asks_for_more(rule) and "column" in rule)]
+    in_sql: dict[int, Mapping[str, object]] = {}
+    sizes = classes.sizes[COUNT]
+    extremes = (0, 0) if sizes.is_empty() else (int(sizes.sort()[0]), int(sizes.sort()[-1]))
+    for number, rule in enumerate(rules):
+        if _asks_for_more(rule):
+            try:
+                found[number] = CLASS_RULES[rule["model"]](rule, classes, reference)
+            except NotAtHandError as error:
+                found[number] = str(error)
+            continue
+        place = columns.index(rule["column"]) + 1 if "column" in rule else None
+        condition = condition_of(rule, (reference.n_least, reference.n_most), extremes, place)
+        if isinstance(condition, str):
+            found[number] = condition
+        elif condition["kind"] in ("shares", "order") and reference.whole is None:
+            found[number] = NOT_GIVEN
+        else:
+            in_sql[number] = condition
+    if in_sql:
+        for number, holds in zip(in_sql, _judge_in_sql([*in_sql.values()], columns, classes, reference), strict=True):
+            found[number] = holds
+    return found
+
+
+def _asks_for_more(rule: Description) -> bool:
+    return "population" in rule or rule["model"] == "k-patients" or rule.get("distance") == "hierarchical"
+
+
+def _judge_in_sql(
+    conditions: Sequence[Mapping[str, object]], columns: Sequence[str], classes: ReleasedClasses, reference: Reference
+) -> list[pl.Series]:
+    """Return whether each class satisfies each condition; ``columns``: those that conditions are about."""
+    whole = None
+    if reference.whole is not None and any(one["kind"] in ("shares", "order") for one in conditions):
+        values = [pl.col(inside(column)).alias(f"value {place}") for place, column in enumerate(columns)]
+        whole = reference.whole.group_by(pl.lit(0).alias(CLASS), *values).agg(counted(reference.whole).alias(RECORDS))
+    violating = find_violating(classes.tally(columns), conditions, whole)
+    n = classes.sizes.height
+    every = pl.Series(range(n), dtype=pl.Int64)
+    if violating is None:
+        return [pl.repeat(False, n, eager=True) for _ in conditions]
+    return [~every.is_in(sorted(broken)) for broken in violating]
+
+
+def releasable(
+    rules: Sequence[Description], classes: ReleasedClasses, reference: Reference, n_released: int
+) -> pl.DataFrame | None:
+    """Return the classes, with their sizes, that are released by the rules; None where a rule cannot be judged.
+
+    Those that satisfy every rule about classes; of these the smallest left out until every rule about the table holds.
+    Classes of one size go by their values, columns in the order of their names, wherever they stand in the file. A
+    rule that lets nothing be suppressed releases all classes or none.
+
+    ``n_released``: classes that were released; how many had to be left out is judged by that number.
+    """
+    judged = judge([rule for rule in rules if not is_about_table(rule)], classes, reference)
+    holds = [found for found in judged if isinstance(found, pl.Series)]
+    if len(holds) < len(judged):
+        return None
+    kept = classes.sizes.filter(*holds) if holds else classes.sizes
+    about_table = [rule for rule in rules if is_about_table(rule)]
+    if about_table:
+        kept = kept.sort([pl.col(COUNT), *(pl.col(name).fill_null("") for name in sorted(classes.columns))])
+        n_left_out = kept.height - n_released
+        kept = kept.slice(n_left_out) if _is_least(about_table, kept[COUNT].to_list(), n_left_out) else kept.clear()
+    is_whole = kept.height == classes.sizes.height
+    return kept if is_whole or not any(forbids_suppression(rule) for rule in rules) else kept.clear()
+
+
+def _is_least(rules: Sequence[Description], sizes: Sequence[int], n_left_out: int) -> bool:
+    """Whether all rules hold once so many of the smallest classes are left out, and not if one fewer is.
+
+    No other number has both properties, but for estimates, which may rise and fall.
+    """
+    if n_left_out < 0:
+        return False
+    left = Counter(sizes[n_left_out:])
+    if left and not all(TABLE_RULES[rule["model"]](rule, left, 1) for rule in rules):
+        return False
+    if n_left_out == 0:
+        return True
+    left[sizes[n_left_out - 1]] += 1
+    return not all(TABLE_RULES[rule["model"]](rule, left, -1) for rule in rules)
