@@ -20,6 +20,7 @@ from tests.soak.evidence import is_evidence
 from tests.soak.forgeries import Target, contents
 from tests.soak.leaves import at, leaves, named
 
+from cloister.cli.main import run
 from cloister.errors import CloisterError
 from cloister.io.write import write_csv, write_parquet
 from cloister.release.folder import json_bytes, read_manifest
@@ -30,6 +31,7 @@ from cloister.verification.driver import Opened, Request
 
 MAKERS = {**FORMS, "words": forms.words}
 RELEASES = [(form, number) for form in MAKERS for number in range(6 if IS_FULL else 2)]
+N_PAIRS = 40 if IS_FULL else 6
 MOST_COUNTS = 1000 if IS_FULL else 12
 """Of the numbers of a manifest, so many are changed."""
 
@@ -99,16 +101,22 @@ def test_more_than_was_promised_does_not_hold(target):
         assert cloister("verify", target.release, "-k", 1000).code == 1
 
 
-def test_equal_patients_give_equal_folders(target, draw, tmp_path):
+@pytest.mark.parametrize("form", MAKERS)
+def test_equal_patients_give_equal_folders(form, tmp_path):
     """Whatever the order of rows, the names of patients and the number of threads: the same bytes in every file."""
-    other = {}
-    for path in target.made.files:
-        shutil.copy(path, tmp_path)
-        if path.suffix != ".toml" and path.name != "hierarchy.csv":
-            shuffled(tmp_path / path.name, draw, other)
+    for seed in range(2 if form == "claims" else N_PAIRS):
+        draw, one, two = random.Random(seed), tmp_path / f"{seed}-one", tmp_path / f"{seed}-two"
+        one.mkdir()
+        two.mkdir()
+        made, other = MAKERS[form](draw, one), {}
+        for path in made.files:
+            shutil.copy(path, two)
+            if path.suffix != ".toml" and path.name != "hierarchy.csv":
+                shuffled(two / path.name, draw, other)
+        is_safe = protected(made, one)
 
-    assert protected(target.made, tmp_path, "--threads", draw.randint(1, 3))
-    assert contents(tmp_path / "release") == target.before
+        assert protected(made, two, "--threads", draw.randint(1, 3)) == is_safe
+        assert not is_safe or contents(one / "release") == contents(two / "release")
 
 
 def shuffled(path, draw, other):
@@ -191,36 +199,47 @@ def test_a_changed_count_is_refused(target, release, draw):
 
 @pytest.mark.sampled(7)
 def test_a_changed_file_is_refused(target, release):
-    """Whichever file has another character, its hash made to fit, is not there, or is one too many."""
+    """Whichever file has another character, is not there, or is one too many: it is named, or counted."""
     for name, content in target.before.items():
-        place = content.rindex(b"e")
-        (release / name).write_bytes(content[:place] + b"a" + content[place + 1 :])
-        if name in json.loads(target.before["release.json"])["files"]:
+        is_listed = name in json.loads(target.before["release.json"])["files"]
+        (release / name).write_bytes(content + b" ")
+        assert name in refusal(release)
+        if is_listed:  # or its hash is made to fit
+            place = content.rindex(b"e")
+            (release / name).write_bytes(content[:place] + b"a" + content[place + 1 :])
             sealed(release, name)
-        assert is_refused(release), name
+            assert is_refused(release), name
         put_back(target, release)
         (release / name).unlink()
-        assert is_refused(release), name
+        assert name in refusal(release)
         put_back(target, release)
-    (release / "notes.txt").write_text("")
+    (release / "data.xlsx").write_text("")
 
-    assert is_refused(release)
+    assert "1 file does not belong to the release" in refusal(release)
+
+
+def refusal(folder):
+    """What is said of a release that is refused."""
+    said = cloister("verify", folder)
+    assert said.code in (1, 2)
+    return said.err
 
 
 @pytest.mark.sampled(7)
-def test_a_release_is_whole_or_not_at_all(target, tmp_path):
-    """If the disk is full at the end nothing appears, an earlier release stays, and nothing is left beside it."""
-    words = ("protect", *target.made.words, "--out", tmp_path / "release", "-q", "--accept-empty")
-    full = mock.patch("cloister.release.release.report_files", side_effect=OSError(errno.ENOSPC, "full"))
-    with full:
-        assert cloister(*words).code == 2
-    assert list(tmp_path.iterdir()) == []
+def test_a_release_is_whole_or_not_at_all(target, tmp_path, monkeypatch):
+    """If anything fails at the end nothing appears, an earlier release stays, and nothing is left beside it."""
+    words = ["protect", *map(str, target.made.words), "--out", str(tmp_path / "release"), "-q", "--accept-empty"]
+    for error, code in ((OSError(errno.ENOSPC, "full"), 2), (ZeroDivisionError(), 3)):
+        monkeypatch.setattr("cloister.release.release.report_files", mock.Mock(side_effect=error))
+        assert run(words) == code
+        assert list(tmp_path.iterdir()) == []
 
-    shutil.copytree(target.release, tmp_path / "release")
-    with full:
-        assert cloister(*words, "--overwrite").code == 2
-    assert contents(tmp_path / "release") == target.before
-    assert [path.name for path in tmp_path.iterdir()] == ["release"]
+        shutil.copytree(target.release, tmp_path / "release")
+        assert run([*words, "--overwrite"]) == code
+        assert run([*words, *map(str, target.made.unsafe), "--overwrite"]) == 1
+        assert contents(tmp_path / "release") == target.before
+        assert [path.name for path in tmp_path.iterdir()] == ["release"]
+        shutil.rmtree(tmp_path / "release")
 
 
 def test_how_a_command_ends(target, tmp_path):
@@ -231,7 +250,8 @@ def test_how_a_command_ends(target, tmp_path):
     assert cloister(*words, *target.made.unsafe, "--out", tmp_path / "release").code == 1
     assert cloister(*missing, "--out", tmp_path / "release").code == 2
     assert list(tmp_path.iterdir()) == []
-    assert cloister(*words, "--out", target.release).code == 2
+    taken = cloister(*words, "--out", target.release)
+    assert (taken.code, "exists already" in taken.err) == (2, True)
     assert contents(target.release) == target.before
     assert cloister("verify", tmp_path / "release").code == 2
 

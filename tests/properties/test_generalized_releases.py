@@ -73,26 +73,6 @@ def test_folders_hold_on_their_own(records, options, policy, privacy):
 
 
 @examples(60)
-@given(RECORDS, SETTINGS, st.randoms(use_true_random=False))
-def test_the_order_of_patients_makes_no_difference(records, options, random):
-    """Shuffled patients give the same file, and the same manifest but for times."""
-    _, one = released(records, options)
-    shuffled = list(records)
-    random.shuffle(shuffled)
-    _, other = released(shuffled, options)
-    if one is None:
-        assert other is None
-        return
-
-    told = [
-        {key: part for key, part in each.summary().items() if key not in ("seconds", "created")}
-        for each in (one, other)
-    ]
-    assert one.frame.equals(other.frame)
-    assert told[0] == told[1]
-
-
-@examples(60)
 @given(RECORDS, SETTINGS, POLICIES)
 def test_what_is_told_follows_from_the_data_file(records, options, policy):
     """Two originals with the same records released and as many codes suppressed are told of alike."""

@@ -1,6 +1,5 @@
 """Methods with different levels in different classes: rules hold, nobody is lost, definitions agree."""
 
-import random
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
@@ -208,23 +207,6 @@ def test_specialization_gives_each_value_one_label(ruled):
     levels = partition.levels[partition.class_of_row[rows]]
     for j, codes in enumerate(recoded.problem.task.rows.codes[:, rows]):
         assert len(set(zip(codes.tolist(), levels[:, j].tolist()))) == np.unique(codes).size
-
-
-@pytest.mark.parametrize("name", METHODS)
-@examples(40)
-@given(ruled=recodable_cases(), seed=st.integers(0, 1000))
-def test_row_order_does_not_matter(name, ruled, seed):
-    """Shuffled records end in the same classes."""
-    recoded = recoding(ruled)
-    order = random.Random(seed).sample(range(len(ruled.values)), len(ruled.values))
-    shuffled = recoding(ruled, ruled.frame()[order])
-    one, other = attempt(METHODS[name], recoded), attempt(METHODS[name], shuffled)
-
-    if one is None or other is None:
-        assert one is other
-    else:
-        back = {frozenset(order[place] for place in group) for group in groups_of(shuffled, other)}
-        assert groups_of(recoded, one) == back
 
 
 @examples(60)

@@ -71,21 +71,6 @@ def test_classes_hold_patients_with_codes_only_or_without(frame, k, asked, metho
     assert release.verify().holds
 
 
-@examples(25)
-@given(tables_with_codes(most=30), methods, st.randoms(use_true_random=False))
-def test_the_order_of_the_records_shows_nowhere(frame, method, random):
-    """Records in another order give the same table and the same clusters."""
-    rows = list(range(frame.height))
-    random.shuffle(rows)
-    request = asked_of(3, **method)
-
-    one, other = (protected(table, request, CodesRequested("codes")) for table in (frame, frame[rows]))
-
-    assert one.frame.drop("id").equals(other.frame.drop("id"))
-    assert oracle.written(one.clusters) == oracle.written(other.clusters)
-    assert one.clusters.class_of.tolist() == other.clusters.class_of.tolist()
-
-
 @examples(30)
 @given(tables_with_codes(most=30, empty=False), methods, st.data())
 def test_a_release_that_was_changed_is_rejected(frame, method, data):

@@ -116,26 +116,6 @@ def test_a_trajectory_too_long_to_align_is_refused_at_once():
         anonymize_under(numbered(records, 300, 300), asked(1, (Fraction(1), Fraction(0))), trees(hierarchy, hierarchy))
 
 
-@examples(40)
-@given(cases(), st.integers(1, 3), st.randoms(use_true_random=False))
-def test_the_order_of_patients_tells_nothing(case, k, random):
-    """Patients in another order give the same clusters in the same order."""
-    records, codes, ages, weights = case
-    k = min(k, len(records))
-    shuffled = list(records)
-    random.shuffle(shuffled)
-    one, other = (
-        anonymize_under(numbered(rows, len(codes[0]), len(ages[0])), asked(k, weights), trees(codes, ages))
-        for rows in (records, shuffled)
-    )
-
-    assert one.released.sizes.tolist() == other.released.sizes.tolist()
-    assert one.released.codes.tolist() == other.released.codes.tolist()
-    assert one.released.ages.tolist() == other.released.ages.tolist()
-    assert one.losses == other.losses
-    assert found_clusters(records, one) == found_clusters(shuffled, other)
-
-
 @examples(80)
 @given(cases(most=20), st.integers(1, 3), st.integers(2, 4), st.sampled_from(Cost), st.data())
 def test_sensitive_side_values_are_spread(case, k, share, cost, data):

@@ -98,16 +98,6 @@ def test_the_release_is_checked_again(release, cloister):
     assert cloister("verify", release, "-k", "11").code == 1
 
 
-def test_one_answer_for_any_order_of_rows_and_number_of_threads(release, cloister, tmp_path):
-    """Rows in another order, other threads: the same bytes."""
-    _reversed(tmp_path)
-    given = ("patients.csv", "claims.csv", "--plan", "plan.toml", "-q", "--threads", "1", "--out", "again")
-    assert cloister("protect", "claims", *given).code == 0
-
-    for name in ("patients.csv", "claims.csv", "codebook.csv"):
-        assert (release / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
-
-
 @pytest.mark.full
 def test_what_is_asked_besides(release, protect, tmp_path):
     """One JSON object, the custodian's folder, the map, another seed, and an earlier release replaced."""

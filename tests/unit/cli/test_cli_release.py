@@ -220,16 +220,6 @@ def test_overwrite(protect, release, manifest, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", "release", "secret"}
 
 
-def test_a_failed_overwrite_leaves_the_earlier_release(protect, release, monkeypatch):
-    """Whatever goes wrong, the earlier release stays."""
-    before = {path.name: path.read_bytes() for path in release.iterdir()}
-    assert protect("--overwrite", "-k", "100").code == 1
-    monkeypatch.setattr("cloister.release.release.report_files", lambda *_: 1 / 0)
-    assert protect("--overwrite").code == 3
-
-    assert {path.name: path.read_bytes() for path in release.iterdir()} == before
-
-
 def test_gzip_gives_plain_csv(cloister, protect, data, tmp_path):
     """A compressed file is read as it is and released plain."""
     packed = tmp_path / "patients.csv.gz"

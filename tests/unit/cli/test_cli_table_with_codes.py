@@ -160,17 +160,6 @@ def test_options_of_codes_need_a_column_of_codes(cloister, patients, tmp_path, w
     assert "--codes" in refused.err
 
 
-def test_the_same_bytes_every_time(protect, tmp_path, patients):
-    """Row order and threads show in neither the table nor the clusters."""
-    assert protect("-q", "--threads", "1").code == 0
-    first = {name: (tmp_path / "release" / name).read_bytes() for name in ("data.csv", "clusters.json")}
-    head, *rows = patients.read_text().splitlines(keepends=True)
-    patients.write_text(head + "".join(reversed(rows)))
-
-    assert protect("-q", "--overwrite", "--threads", "2").code == 0
-    assert first == {name: (tmp_path / "release" / name).read_bytes() for name in first}
-
-
 def test_missing_codes_in_a_cell(protect, cloister, tmp_path, patients):
     """A text that stands for a missing value stands for a missing code, too, also where it is compared again."""
     patients.write_text(patients.read_text().replace("250.00 V58.66", "250.00 ?").replace(",401.9\n", ",? ?\n"))

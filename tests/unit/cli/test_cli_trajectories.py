@@ -93,17 +93,6 @@ def test_side_columns_ride_along(release, events, tmp_path):
     assert b"P0001" not in b"".join(path.read_bytes() for path in release.iterdir())
 
 
-def test_order_of_lines_and_threads_change_nothing(protect, release, tmp_path):
-    """The same events in another order give the same bytes."""
-    lines = visits(40).splitlines(keepends=True)
-    (tmp_path / "turned.csv").write_text(lines[0] + "".join(reversed(lines[1:])))
-    side = ("--attributes", tmp_path / "samples.csv")
-
-    assert protect("-q", *side, "--threads", 1, out="other", source=tmp_path / "turned.csv").code == 0
-    for name in ("data.csv", "attributes.csv", "codebook.csv"):
-        assert (tmp_path / "other" / name).read_bytes() == (release / name).read_bytes()
-
-
 @pytest.mark.parametrize("method", ["a-gs", "baseline"])
 @pytest.mark.parametrize("cost", ["paper", "exact"])
 def test_every_method_holds(protect, cloister, tmp_path, method, cost):

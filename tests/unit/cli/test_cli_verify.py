@@ -136,27 +136,6 @@ def test_changed_data_do_not_hold(cloister, coarse, change, words):
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html", "report.json", "README.txt"])
-def test_edited_files_do_not_hold(cloister, coarse, file):
-    """A file that is not as it was released is named."""
-    with (coarse / file).open("a") as stream:
-        stream.write(" ")
-    ran = cloister("verify", coarse)
-
-    assert ran.code == 1
-    assert file in ran.err
-
-
-@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html", "report.json", "README.txt"])
-def test_missing_files_do_not_hold(cloister, coarse, file):
-    """A file that is not there is named."""
-    (coarse / file).unlink()
-    ran = cloister("verify", coarse)
-
-    assert ran.code == 1
-    assert f"{file} is missing" in ran.err
-
-
 def test_an_edited_codebook_does_not_hold(cloister, coarse):
     """A codebook that explains other labels than those released is refused, though its hash fits."""
     book = coarse / "codebook.csv"
@@ -250,11 +229,6 @@ def test_a_recipient_may_expect_more(cloister, coarse, words):
 
     assert ran.code == 1
     assert f"fewer than {words[words.index('-k') + 1]} records" in ran.err
-
-
-def test_k_11_of_a_release_of_5(cloister, release):
-    """A release of k = 5 does not pass for one of k = 11."""
-    assert cloister("verify", release, "-k", "11").code == 1
 
 
 @pytest.mark.parametrize("k", ["0", "1", "-3"])
@@ -406,15 +380,6 @@ def test_files_named_outside_the_folder(cloister, coarse, tmp_path):
 
     assert ran.code == 1
     assert "a release says: files" in ran.err
-
-
-def test_a_file_that_does_not_belong(cloister, coarse):
-    """A file that the manifest does not list does not belong to the release: it may hold anything."""
-    (coarse / "notes.txt").write_text("M000 is in class 3")
-    ran = cloister("verify", coarse)
-
-    assert ran.code == 1
-    assert "1 file does not belong to the release" in ran.err
 
 
 def test_a_second_data_file_does_not_belong(cloister, coarse):

@@ -336,12 +336,6 @@ def test_k_is_a_whole_number_from_2_on(k):
         cl.KAnonymity(k)
 
 
-def test_threads_do_not_matter():
-    """One thread and two give the same release."""
-    one, two = (protected(frame_of([("a", 1, "x"), ("b", 4, "y"), ("c", 12, None)] * 3), threads=n) for n in (1, 2))
-    assert one.data.equals(two.data)
-
-
 def test_typed_columns_that_are_kept_keep_their_type():
     """Columns that are not generalized come back with their type."""
     frame = PEOPLE.with_columns(weight=pl.Series([70.5, None] * 4), born=pl.date(1990, 1, 1))
