@@ -55,22 +55,22 @@ docs: $(VENV)/installed-docs ## Make the documentation in ./build/docs: pages, a
 	@echo "Documentation: build/docs/index.html"
 
 bench: $(VENV)/installed-dev ## Measure the search, the methods for code sets and assessments (real data if CLOISTER_DATA names their folder)
-	@$(RUN) benchmarks/tables.py $(ARGS)
-	@$(RUN) benchmarks/disassociation.py bars
-	@$(RUN) benchmarks/generalization.py bars
-	@test -z "$$CLOISTER_DATA" || $(RUN) benchmarks/trajectories.py bars
-	@$(RUN) benchmarks/claims.py bars
-	@$(RUN) benchmarks/against_arx.py
-	@$(RUN) benchmarks/assess.py
+	@$(RUN) -m benchmarks.development.tables $(ARGS)
+	@$(RUN) -m benchmarks.papers.disassociation bars
+	@$(RUN) -m benchmarks.papers.generalization bars
+	@test -z "$$CLOISTER_DATA" || $(RUN) -m benchmarks.papers.trajectories bars
+	@$(RUN) -m benchmarks.papers.claims bars
+	@$(RUN) -m benchmarks.development.against_arx
+	@$(RUN) -m benchmarks.development.assess
 
 bench-pruning: $(VENV)/installed-bench ## Repeat the published comparison of searches for docs/benchmarks (some twenty minutes)
-	@$(RUN) benchmarks/pruning.py --seconds 120 $(ARGS)
+	@$(RUN) -m benchmarks.papers.pruning --seconds 120 $(ARGS)
 
 bench-scale: $(VENV)/installed-dev ## Measure files of up to 100 million records, and PostgreSQL with 5 million (some half an hour; ARGS=spark for Spark)
-	@$(RUN) benchmarks/scale.py --bars $(if $(ARGS),$(ARGS),memory duckdb postgresql)
+	@$(RUN) -m benchmarks.scale.files --bars $(if $(ARGS),$(ARGS),memory duckdb postgresql)
 
 house: $(VENV)/usable ## Print the size of the code base, and check the limits on how it is written
-	@$(RUN) benchmarks/house.py
+	@$(RUN) -m benchmarks.development.house
 
 wheel: $(VENV)/installed ## Build in ./dist a wheel for this platform and Python that carries its compiled kernels
 	@echo "Compiling all kernels for the processors that the wheel is for (a minute or two) ..."

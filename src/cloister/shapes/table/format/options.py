@@ -194,7 +194,7 @@ class TableSettings:
     def chosen_method(self) -> str:
         """The method asked for, or the one for the purpose.
 
-        Mondrian loses least of those that are quick (`benchmarks/usefulness.py`); what only a search looks at asks for
+        Mondrian loses least of those that are quick (`benchmarks/usefulness`); what only a search looks at asks for
         full-domain generalization.
         """
         searched = (self.search, self.levels, self.time_limit, self.merge_bound)

@@ -50,7 +50,7 @@ class Regions:
             yield Regions(rows, self.sizes[own], self.records[own], self.levels[own], self.prices[own])
 
 
-MOST_RELEVANT = 6.0  # weight of the attribute that says most about a target: `benchmarks/usefulness.py`, 2 to 16 tried
+MOST_RELEVANT = 6.0  # weight of the attribute that says most about a target: `benchmarks/usefulness`, 2 to 16 tried
 MORE_RELEVANT = 4.0  # times the weight of a column that would say nothing
 FEWEST_EXPLORED = 4  # parts by which relevance is measured, about; more where these leave columns that are not split
 MOST_VALUES = 10  # numbers with more values are put into tenths of the records

@@ -1,0 +1,197 @@
+"""The page of results: tables of what `claims` measured."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.papers.claims_page import PAGE
+
+Found = Mapping[str, Any]
+Cells = Sequence[object]
+
+
+def write_page(found: Found, out: Path) -> None:
+    """Write the page of results from its words and the tables."""
+    host, words = found["machine"], PAGE
+    rows = [row for row in found["rows"] if row["manifest"] is not None]
+    parts = {
+        "day": host["day"],
+        "machine": f"{host['processor']}, {host['cores']} cores, load {host['load']} when it began",
+        "total": f"{found['seconds']:.0f}",
+        "times": times(found["rows"]),
+        "stages": stages(rows),
+        "nodes": nodes(rows),
+        "risks": risks(rows),
+        "suppression": suppression(rows),
+        "truncation": truncation(rows),
+        "tried": tried(rows),
+        "levels": by_column(rows, level_told),
+        "excluded": excluded(rows),
+        "diversity": diversity(rows),
+        "attacks": attacks(rows),
+    }
+    for name, text in parts.items():
+        words = words.replace(f"<!-- {name} -->", text)
+    (out / "claims.md").write_text(words, encoding="utf-8")
+
+
+def table(heads: Cells, rows: Sequence[Cells]) -> str:
+    """A table in Markdown, the first column of text."""
+    lines = [heads, ["---", *(["---:"] * (len(heads) - 1))], *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def times(rows: Sequence[Found]) -> str:
+    """Seconds, processor seconds and memory of the commands."""
+    lines = []
+    for row in rows:
+        protect, verify = row["protect"], row.get("verify")
+        records = None if row["manifest"] is None else row["own"]["records"]
+        counts = [f"{records[name]:,}" for name in ("in", "claims_in")] if records else ["", ""]
+        last = f"{verify['seconds']:.1f}" if verify else "no release"
+        costs = [f"{row['init']['seconds']:.1f}", f"{protect['seconds']:.1f}", f"{protect['processor']:.1f}"]
+        lines.append([row["data"], *counts, *costs, f"{protect['gib']:.2f}", last])
+    heads = ["data", "patients", "claims", "init (s)", "protect (s)", "processors (s)", "GiB", "verify (s)"]
+    return table(heads, lines)
+
+
+def stages(rows: Sequence[Found]) -> str:
+    """Seconds of the stages of protect."""
+    names = ["start", "read", "encode", "protect", "verify", "measure", "write"]
+    return table(
+        ["data", *names],
+        [[row["data"], *(f"{row['manifest']['seconds'][name]:.1f}" for name in names)] for row in rows],
+    )
+
+
+def nodes(rows: Sequence[Found]) -> str:
+    """Seconds of one node."""
+    names = ("draws_s", "postings_s", "node_s", "node_exact_s")
+    heads = [
+        "data",
+        "making draws (s)",
+        "lists (s)",
+        "node, below k (s)",
+        "node, exact (s)",
+        "values known in the mean",
+    ]
+    return table(
+        heads,
+        [
+            [row["data"], *(f"{row['node'][name]:.3f}" for name in names), f"{row['node']['mean_power']:.2f}"]
+            for row in rows
+        ],
+    )
+
+
+def risks(rows: Sequence[Found]) -> str:
+    """What each release says of its risk."""
+    heads = ["data", "mean risk", "95 % interval", "flagged", "95 % interval", "flags believed", "loss", "verified"]
+    lines = []
+    for row in rows:
+        risk = row["manifest"]["risk"]
+        verified = "yes" if row["verify"]["code"] == 0 else "NO"
+        highest, loss = risk["tolerant"]["highest"], row["manifest"]["utility"]["loss"]
+        shares = [risk["mean"], risk["interval"], risk["flag_rate"], risk["flag_interval"], highest]
+        lines.append([row["data"], *map(share, shares), f"{loss:.2f}", verified])
+    return table(heads, lines)
+
+
+def share(number: float | Sequence[float]) -> str:
+    """A share or an interval of shares."""
+    return f"{number:.4f}" if isinstance(number, float | int) else " to ".join(f"{end:.4f}" for end in number)
+
+
+def suppression(rows: Sequence[Found]) -> str:
+    """Flagged shares before and after, and what was suppressed."""
+    heads = ["data", "flagged before", "flagged after", "rounds", "max_flag_rate", "patients", "cells"]
+    lines = []
+    for row in rows:
+        own, manifest = row["own"], row["manifest"]
+        counts = next(line["counts"] for line in own["steps"] if line["step"] == "11 suppression")
+        flags = [share(own["before_suppression"]["flag_rate"]), share(manifest["risk"]["flag_rate"])]
+        told = [f"{counts[name]:,}" for name in ("patients left out", "cells suppressed")]
+        lines.append([row["data"], *flags, own["rounds"], f"{manifest['choice']['max_flag_rate']:g}", *told])
+    return table(heads, lines)
+
+
+def truncation(rows: Sequence[Found]) -> str:
+    """Claims per patient at percentiles; share of claims lost there."""
+    percentiles = [one["percentile"] for one in rows[0]["node"]["truncation"]] if rows else []
+    lines = []
+    for row in rows:
+        found = row["node"]["truncation"]
+        lines.append([row["data"], "claims", *(one["limit"] for one in found)])
+        lines.append(["", "share of claims lost", *(share(one["claims_lost"]) for one in found)])
+        lines.append(["", "share of patients cut", *(share(one["patients_cut"]) for one in found)])
+    return table(["data", "", *(f"{percentile:g} %" for percentile in percentiles)], lines)
+
+
+def tried(rows: Sequence[Found]) -> str:
+    """What became of each truncation level."""
+    lines = []
+    for row in rows:
+        lattice = row["manifest"]["choice"]["lattice"]
+        for number, one in enumerate(row["own"]["tried"]):
+            first = [row["data"], f"{lattice:,}"] if number == 0 else ["", ""]
+            word = "found" if one["found"] else "none better"
+            lines.append([*first, one["truncation"], one["checked"], word])
+    return table(["data", "nodes", "percentile", "measured", ""], lines)
+
+
+def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:
+    """A line for each column of any data set."""
+    names = dict.fromkeys(name for row in rows for name in row["labels"])
+    return table(
+        ["column", *(row["data"] for row in rows)],
+        [[name, *(told(row, name) if name in row["labels"] else "" for row in rows)] for name in names],
+    )
+
+
+def level_told(row: Found, name: str) -> str:
+    """Level of the highest, and how many labels there are."""
+    columns = row["manifest"]["columns"]["patients"] | row["manifest"]["columns"]["claims"]
+    return f"{columns[name]['level']} of {columns[name]['top']}, {row['labels'][name]:,} labels"
+
+
+def excluded(rows: Sequence[Found]) -> str:
+    """Excluded against remaining patients, as Tables 1 to 4 have it."""
+    compared = {row["data"]: row["manifest"]["representativeness"]["variables"] for row in rows[-3:]}
+    bands = dict.fromkeys(
+        (name, band) for found in compared.values() for name in found for band in found[name]["shares"]
+    )
+    heads = ["variable", "", *(f"{data}: {group}" for data in compared for group in ("excluded", "remaining"))]
+    lines = []
+    for name, band in bands:
+        both = [found.get(name, {}).get("shares", {}).get(band, [None, None]) for found in compared.values()]
+        lines.append([name, band, *("" if one is None else f"{100 * one:.2f}" for pair in both for one in pair)])
+    for name in dict.fromkeys(name for name, _ in bands):
+        tests = [found.get(name, {}) for found in compared.values()]
+        if any(test.get("statistic") is not None for test in tests):
+            told = [(symbol, test.get(key)) for test in tests for symbol, key in (("D", "statistic"), ("p", "p_value"))]
+            cells = ["" if value is None else f"{symbol} {value:.3g}" for symbol, value in told]
+            lines.append([name, "Kolmogorov-Smirnov", *cells])
+    return table(heads, lines)
+
+
+def diversity(rows: Sequence[Found]) -> str:
+    """One table for each of the largest generated data and the pairs."""
+    parts = []
+    for row in rows[-3:]:
+        found = row["own"]["diversity"]
+        lines = [
+            [name, *("" if i > j or value is None else f"{value:.2f}" for j, value in enumerate(own.values()))]
+            for i, (name, own) in enumerate(found.items())
+        ]
+        parts.append(f"{row['data']}:\n\n{table(['', *found], lines)}")
+    return "\n\n".join(parts)
+
+
+def attacks(rows: Sequence[Found]) -> str:
+    """Mean risk of each adversary."""
+    tables = [{one["adversary"]: one for one in row["manifest"]["sensitivity"]["attacks"]} for row in rows]
+    names = dict.fromkeys(name for found in tables for name in found)
+    lines = [
+        [name, *(f"{100 * found[name]['mean']:.2f}" if name in found else "" for found in tables)] for name in names
+    ]
+    return table(["adversary", *(row["data"] for row in rows)], lines)

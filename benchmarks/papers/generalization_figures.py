@@ -1,0 +1,271 @@
+"""Drawings and a page of what `generalization.py figures` measured. Needs the extra `bench` (Altair, vl-convert)."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import fmean, geometric_mean
+from typing import Any
+
+import altair as alt
+
+from benchmarks.papers.disassociation_figures import HEIGHT, WIDTH, save
+from benchmarks.papers.generalization_page import PAGE
+
+Rows = list[dict[str, Any]]
+Found = dict[str, Any]
+
+READINGS = {"suppress": "others suppressed", "generalize": "others one set"}
+"""What became of codes outside the utility policy."""
+NAMES = {"cba": "CBA", "ugaclip": "UGACLIP"}
+ALL = "all codes"
+
+
+def label(row: dict[str, Any]) -> str:
+    """The data of a run, and what became of codes outside the policy where there are any."""
+    return f"{row['data']}, {READINGS[row['uncovered']]}" if ALL in row["data"] else row["data"]
+
+
+def runs_of(found: Found, privacy: str = "visits") -> Rows:
+    """Runs that ended with a release, as rows to draw."""
+    return [
+        row | {"panel": label(row), "method": NAMES[row["method"]]}
+        for row in found["runs"]
+        if row["privacy"] == privacy and row["ilm"] is not None
+    ]
+
+
+def by_k(rows: Rows, y: str, title: str) -> alt.Chart:
+    """Lines over k, one panel a data set."""
+    base = alt.Chart(alt.Data(values=rows)).mark_line(point=True)
+    chart = base.encode(
+        x=alt.X("k:O"), y=alt.Y(f"{y}:Q", title=title), color=alt.Color("method:N", title="method")
+    ).properties(width=WIDTH, height=HEIGHT)
+    return chart.facet(facet=alt.Facet("panel:N", title=None), columns=3).resolve_scale(y="independent")
+
+
+def figure_13(found: Found) -> alt.Chart:
+    """Error by the size of the query; logarithmic."""
+    rows = [
+        {"panel": f"{row['data']}, {row['policy']}", "codes in the query": int(size), "error": are, "method": name}
+        for row in found["compared"]
+        if row["m"] == 2
+        for how, name in (
+            ("subsets", "CBA"),
+            ("inverse-size", "CBA, inverse size"),
+            ("disassociation", "disassociation"),
+        )
+        for size, (are, _) in row["drawn"][how]["by_size"].items()
+        if are > 0
+    ]
+    base = alt.Chart(alt.Data(values=rows)).mark_line(point=True)
+    chart = base.encode(
+        x=alt.X("codes in the query:O"),
+        y=alt.Y("error:Q", title="average relative error", scale=alt.Scale(type="log")),
+        color=alt.Color("method:N", title="method"),
+    ).properties(width=WIDTH, height=HEIGHT)
+    return chart.facet(facet=alt.Facet("panel:N", title=None), columns=3)
+
+
+def figure_14(found: Found) -> alt.Chart:
+    """Share of the distinct codes that CBA suppresses."""
+    rows = [
+        {"data": row["data"], "policy": row["policy"], "m": row["m"], "share": row["suppressed"] / row["codes"]}
+        for row in found["compared"]
+    ]
+    chart = alt.Chart(alt.Data(values=rows)).mark_bar()
+    return (
+        chart.encode(
+            x=alt.X("policy:N", title=None),
+            y=alt.Y("share:Q", title="codes suppressed by CBA", axis=alt.Axis(format="%")),
+            xOffset="m:N",
+            color=alt.Color("m:N", title="m"),
+        )
+        .properties(width=WIDTH, height=HEIGHT)
+        .facet(column=alt.Column("data:N", title=None))
+    )
+
+
+def draw_all(found: Found, out: Path) -> None:
+    """Write all figures as SVG."""
+    rows = runs_of(found)
+    save(by_k(rows, "ilm", "information loss (ILM)"), out / "generalization-figures-2-3.svg")
+    save(by_k(rows, "ncp", "normalized certainty penalty"), out / "generalization-figure-4.svg")
+    save(by_k(rows, "are", "average relative error"), out / "generalization-figures-5-6.svg")
+    save(figure_13(found), out / "generalization-figure-13.svg")
+    save(figure_14(found), out / "generalization-figure-14.svg")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table in Markdown."""
+    names = list(head)
+    lines = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def pairs_of(found: Found) -> dict[tuple[str, str, int], tuple[dict[str, Any], dict[str, Any]]]:
+    """The runs of both methods, by data, privacy policy and k."""
+    either: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for row in found["runs"]:
+        either.setdefault((label(row), row["privacy"], row["k"]), {})[row["method"]] = row
+    return {
+        key: (both["cba"], both["ugaclip"])
+        for key, both in either.items()
+        if both["cba"]["ilm"] is not None and both["ugaclip"]["ilm"] is not None
+    }
+
+
+def samples_table(found: Found) -> str:
+    """What the data sets are made of."""
+    head = ["data", "patients", "codes", "codes a patient", "most", "maximal visits", "diseases", "codes of diseases"]
+    keys = ("data", "patients", "codes", "a_patient", "most", "visits", "diseases", "disease_codes")
+    return table(head, [[_short(sample[key]) for key in keys] for sample in found["samples"]])
+
+
+def _short(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def diseases_table(found: Found, k: int) -> str:
+    """Tables I and II: which diseases are preserved, x for CBA and o for UGACLIP."""
+    rows = [row for row in found["runs"] if row["privacy"] == "visits" and row["k"] == k]
+    panels = list(dict.fromkeys(label(row) for row in rows))
+    names = sorted({name for row in rows for name in row.get("preserved", ())})
+    cells = []
+    for name in names:
+        kept = {(label(row), row["method"]) for row in rows if name in row.get("preserved", ())}
+        cells.append([name, *(_marks(panel, kept) for panel in panels)])
+    total = {(label(row), row["method"]): len(row.get("preserved", ())) for row in rows}
+    cells.append(["**all**", *(f"CBA {total[panel, 'cba']}, UGACLIP {total[panel, 'ugaclip']}" for panel in panels)])
+    return table(["disease", *panels], cells)
+
+
+def _marks(panel: str, kept: set[tuple[str, str]]) -> str:
+    return " ".join(NAMES[method] for method in ("cba", "ugaclip") if (panel, method) in kept)
+
+
+def losses_table(found: Found) -> str:
+    """Mean ILM over k, and the mean ratio, by data and privacy policy."""
+    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for (panel, privacy, _), (cba, other) in pairs_of(found).items():
+        groups.setdefault((panel, privacy), []).append((cba["ilm"], other["ilm"]))
+    rows = [[panel, privacy, *_means(pairs)] for (panel, privacy), pairs in groups.items()]
+    for privacy in ("visits", "all:2"):
+        whole = [pair for (_, policy), pairs in groups.items() if policy == privacy for pair in pairs]
+        rows.append(["**all**", privacy, *_means(whole)])
+    return table(["data", "privacy policy", "CBA", "UGACLIP", "mean ratio", "CBA below, at most equal, above"], rows)
+
+
+def _means(pairs: list[tuple[float, float]]) -> list[str]:
+    below = sum(a < b * (1 - 1e-9) for a, b in pairs)
+    above = sum(a > b * (1 + 1e-9) for a, b in pairs)
+    ratio = geometric_mean(a / b for a, b in pairs)
+    means = [f"{fmean(each):.3f}" for each in zip(*pairs, strict=True)]
+    return [*means, f"{ratio:.2f}", f"{below}, {len(pairs) - below - above}, {above}"]
+
+
+def beside_both(found: Found) -> list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """The runs of the method `generalization`, each behind those of CBA and UGACLIP with the same settings."""
+    pairs = pairs_of(found)
+    runs = [((label(row), "visits", row["k"]), row) for row in found["moved"] if row["ilm"] is not None]
+    return [(*pairs[key], row) for key, row in runs if key in pairs]
+
+
+def moved_table(found: Found) -> str:
+    """What the method `generalization` loses beside the better of the paper's two, and what at least must be lost."""
+    groups: dict[str, list[tuple[dict[str, Any], ...]]] = {}
+    for runs in beside_both(found):
+        groups.setdefault(label(runs[2]), []).append(runs)
+    groups["**all**"] = [*beside_both(found)]
+    head = ["data", "ILM of CBA", "of UGACLIP", "of `generalization`"]
+    head += ["ILM / the better", "NCP / the better", "ARE / the better", "gap", "s"]
+    return table(head, [[panel, *_beside(own)] for panel, own in groups.items()])
+
+
+def _beside(own: list[tuple[dict[str, Any], ...]]) -> list[str]:
+    means = [f"{fmean(one['ilm'] for one in runs):.3f}" for runs in zip(*own, strict=True)]
+    ratios = [
+        geometric_mean(run[loss] / min(cba[loss], other[loss]) for cba, other, run in own)
+        for loss in ("ilm", "ncp", "are")
+    ]
+    gap = fmean(1 - run["bound"] / run["ilm"] for *_, run in own)
+    seconds = fmean(run["seconds"] for *_, run in own)
+    return [*means, *(f"{ratio:.2f}" for ratio in ratios), f"{gap:.2f}", f"{seconds:.1f}"]
+
+
+def finding(found: Found) -> str:
+    """In how many runs the better method of the paper is the worse here."""
+    runs = beside_both(found)
+    worse = {each: sum(cba[each] > other[each] for cba, other, _ in runs) for each in ("ilm", "are")}
+    return f"by ILM in {worse['ilm']} of {len(runs)} runs, and answers queries worse in {worse['are']}"
+
+
+def exceptions_table(found: Found) -> str:
+    """Every run with the paper's privacy policy in which CBA's ILM is not below UGACLIP's."""
+    rows = [
+        [panel, k, f"{cba['ilm']:.4f}", f"{other['ilm']:.4f}", len(cba["preserved"]), len(other["preserved"])]
+        for (panel, privacy, k), (cba, other) in pairs_of(found).items()
+        if privacy == "visits" and cba["ilm"] >= other["ilm"]
+    ]
+    return table(["data", "k", "ILM of CBA", "of UGACLIP", "diseases kept by CBA", "by UGACLIP"], rows)
+
+
+def answers_table(found: Found, workload: str) -> str:
+    """Errors of CBA and of disassociation, and how many times smaller the second is."""
+    rows = []
+    for row in found["compared"]:
+        errors = {how: row[workload][how]["are"] for how in ("subsets", "inverse-size", "disassociation")}
+        ratios = [errors[how] / errors["disassociation"] for how in ("subsets", "inverse-size")]
+        rows.append(
+            [row["data"], row["policy"], row["m"], f"{row['suppressed']:,} of {row['codes']:,}"]
+            + [f"{error:.3g}" for error in errors.values()]
+            + [f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}" for ratio in ratios]
+        )
+    head = ["data", "policy", "m", "suppressed by CBA", "CBA", "CBA, inverse size", "disassociation"]
+    return table([*head, "times smaller", "inverse size"], rows)
+
+
+def sizes_table(found: Found) -> str:
+    """The same by the size of the query, with the policy by level 1."""
+    rows = []
+    for row in found["compared"]:
+        if row["policy"] != "level:1":
+            continue
+        for workload in ("random", "drawn"):
+            for size, (_, answered) in row[workload]["subsets"]["by_size"].items():
+                errors = [
+                    row[workload][how]["by_size"][size][0] for how in ("subsets", "inverse-size", "disassociation")
+                ]
+                rows.append([row["data"], row["m"], workload, size, answered, *(f"{error:.3g}" for error in errors)])
+    return table(["data", "m", "queries", "codes", "answered", "CBA", "CBA, inverse size", "disassociation"], rows)
+
+
+def bars_table(found: Found) -> str:
+    """Seconds of the works that have a bar."""
+    rows = [[bar["work"], f"{bar['protect']:.1f}", f"{bar['verify']:.1f}", f"{bar['bar']:g}"] for bar in found["bars"]]
+    return table(["CBA, k = 5", "protect (s)", "verify (s)", "bar (s)"], rows)
+
+
+def write_page(found: Found, out: Path) -> None:
+    """Write the page of results from its words and the tables."""
+    words = PAGE
+    host = found["machine"]
+    parts = {
+        "machine": f"{host['processor']}, {host['cores']} cores, load {host['load']} when it began",
+        "seconds": f"{found['seconds']:.0f}",
+        "day": host["day"],
+        "samples": samples_table(found),
+        "table_1": diseases_table(found, 5),
+        "table_2": diseases_table(found, 10),
+        "finding": finding(found),
+        "losses": losses_table(found),
+        "moved": moved_table(found),
+        "exceptions": exceptions_table(found),
+        "random": answers_table(found, "random"),
+        "drawn": answers_table(found, "drawn"),
+        "sizes": sizes_table(found),
+        "bars": bars_table(found),
+    }
+    for name, text in parts.items():
+        words = words.replace(f"<!-- {name} -->", text)
+    (out / "generalization.md").write_text(words, encoding="utf-8")

@@ -1,0 +1,343 @@
+"""Tables 1 to 5 of the page, ours beside the paper's, each with a sentence on what it shows."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from textwrap import fill
+from typing import Any
+
+from benchmarks.papers import pruning_paper as paper
+
+Outcome = dict[str, Any]
+Results = dict[str, dict[str, Any]]
+Row = Sequence[str]
+
+STORES = ("list", "antichain-list", "tree", "ranked-tree")
+ONE_THREAD = "optimal, 1 thread"
+PROVING = ("flash", "flash:explicit", "bfs", "bfs:unpredicted", ONE_THREAD, "optimal")
+HEADS = (*(f"`{search}`" for search in PROVING[:4]), "`optimal`, one thread", "`optimal`, by the clock")
+
+
+def table(heads: Row, rows: Iterable[Row]) -> str:
+    """A Markdown table; the first column to the left, numbers to the right."""
+    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+
+
+def prose(text: str) -> str:
+    """A paragraph, or the point of a list, in lines of the width of our documents."""
+    return fill(text, 119, subsequent_indent="  " if text.startswith("* ") else "", break_on_hyphens=False) + "\n"
+
+
+def share(value: float | None, digits: int = 1) -> str:
+    """A share as percent; empty without one."""
+    return "" if value is None else f"{value:.{digits}%}".replace("%", " %")
+
+
+def between(values: Sequence[float], digits: int = 0) -> str:
+    """Least and most of some shares, as percent."""
+    low, high = share(min(values), digits), share(max(values), digits)
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def part(some: float, whole: float) -> float | None:
+    """One number as a share of another, if that is any."""
+    return some / whole if whole else None
+
+
+def named(name: str, columns: int) -> str:
+    """A table and how much of it."""
+    return f"{name}, {columns} columns"
+
+
+def seconds(outcome: Outcome | None) -> str:
+    """Time of a search that came to its end; empty if it was not tried."""
+    if outcome is None:
+        return ""
+    if not outcome["finished"]:
+        return f"not in {outcome['limit']:.0f} s"
+    return f"{outcome['seconds']:.3f}" if outcome["seconds"] < 10 else f"{outcome['seconds']:.1f}"
+
+
+def side_by_side(outcomes: Iterable[Outcome]) -> dict[tuple[str, int], dict[str, Outcome]]:
+    """Outcomes by table and columns, then by search; one that finished before one that did not."""
+    found: dict[tuple[str, int], dict[str, Outcome]] = {}
+    for outcome in sorted(outcomes, key=lambda o: (o["table"], o["columns"], o["finished"])):
+        found.setdefault((outcome["table"], outcome["columns"]), {})[outcome["search"]] = outcome
+    return found
+
+
+def shown(results: Results) -> int:
+    """How many of the searches have a column: the last only if it was measured while nothing else ran."""
+    return len(PROVING) if "clock" in results.get("machine", {}) else len(PROVING) - 1
+
+
+def answers_to(results: Results, key: tuple[str, int]) -> list[Outcome]:
+    """Outcomes of the searches that came to their end on a table."""
+    outcomes = [o for e in ("whole", "dimensions", "agreement") for o in results.get(e, {}).values()]
+    return [o for o in outcomes if (o["table"], o["columns"]) == key and o["finished"]]
+
+
+def same(results: Results, key: tuple[str, int]) -> str:
+    """Whether all searches that finished on this table returned the same policy, and how many they are."""
+    found = answers_to(results, key)
+    kinds = {(tuple(o["levels"]), o["suppressed"], f"{o['loss']:.10g}") for o in found}
+    searches = {o["search"].removesuffix(", 1 thread") for o in found}
+    if len(searches) < 2:
+        return "one search"
+    return f"{'same' if len(kinds) == 1 else 'NOT THE SAME'} ({len(searches)})"
+
+
+def answers(results: Results) -> list[str]:
+    """All searches on whole tables: time, and whether they agree."""
+    rows = []
+    for (name, columns), found in side_by_side(results.get("whole", {}).values()).items():
+        told = [seconds(found.get(search)) for search in PROVING[: shown(results)]]
+        rows.append([named(name, columns), *told, same(results, (name, columns))])
+    if not rows:
+        return []
+    return ["## Whole tables\n", SAME, table(["seconds", *HEADS[: shown(results)], "policy"], rows)]
+
+
+SAME = """The last column says whether the searches that finished returned the same policy, and how many they are;
+`exhaustive` is among them where the lattice has at most 50,000 policies: adult, fars, large, diabetes up to 8 columns.
+"""
+
+
+def stores(results: Results) -> list[str]:
+    """Table 1."""
+    rows, gains = [], []
+    beside = {"adult": "adult", "fars": "fars", "diabetes": "SS13ACS, 10 columns"}
+    for found in sorted(results.get("stores", {}).values(), key=lambda f: (f["table"], f["columns"])):
+        times = [sum(by[store] for by in found["seconds"].values()) for store in STORES]
+        gains.append(_gains(times))
+        rows.append([named(found["table"], found["columns"]), *_with_gains(times, 4)])
+        printed = beside.get(found["table"])
+        if printed and (found["table"] != "diabetes" or found["columns"] == 10):
+            rows.append([f"*paper: {printed}*", *_with_gains(paper.STORES[printed], 3)])
+    if not rows:
+        return []
+    heads = ["seconds", "list", "list, antichain", "tree, antichain", "tree with ranks"]
+    antichain, tree, ranks = (between(several) for several in zip(*gains, strict=True))
+    said = (
+        f"Keeping an antichain saves {antichain} of the time of a list, the tree {tree} of what is left, and ranks "
+        f"{ranks} of that (below 0: it costs)."
+    )
+    return ["## Table 1: property stores\n", REPLAY, table(heads, rows), prose(said)]
+
+
+REPLAY = """Flash ran once a table and wrote down what it told and asked its stores, for the three properties that it
+keeps (insufficient quality, insufficient protection, safe). This was repeated with each store in one compiled loop,
+nine times, those over 5 s once: the median of the processor time, and in parentheses what a store saves compared with
+the one to its left. All four gave the same answers.
+"""
+
+
+def _gains(times: Sequence[float]) -> list[float]:
+    return [1 - after / before for before, after in pairwise(times)]
+
+
+def _with_gains(times: Sequence[float], digits: int) -> list[str]:
+    gains = ["", *(f" ({share(gain, 0)})" for gain in _gains(times))]
+    return [f"{time:.{digits}f}{gain}" for time, gain in zip(times, gains, strict=True)]
+
+
+def properties(results: Results) -> list[str]:
+    """Table 2."""
+    rows = []
+    everything = [o for e in ("whole", "dimensions") for o in results.get(e, {}).values()]
+    for (name, columns), found in side_by_side(everything).items():
+        flash = found.get("flash")
+        if flash is None or not flash["finished"] or (name == "diabetes" and columns not in (8, 10)):
+            continue
+        for kind in ("quality", "protection"):
+            kept = flash[kind]
+            hits, largest = part(kept["hits"], kept["queries"]), part(kept["largest"], kept["inserts"])
+            rows.append(_property_row(named(name, columns), flash, kind, (kept["inserts"], hits, largest)))
+            if name in paper.PROPERTIES:
+                checked, quality, protection = paper.PROPERTIES[name]
+                printed = {"lattice": flash["lattice"], "checked": checked}
+                told = quality if kind == "quality" else protection
+                rows.append(_property_row(f"*paper: {name}*", printed, kind, told))
+    if not rows:
+        return []
+    heads = ["table", "policies", "checked", "insufficient", "inserts", "hits", "largest antichain"]
+    found = [HITS, *_against_paper(results), *_representations(results)]
+    return ["## Table 2: properties found by Flash\n", table(heads, rows), *found]
+
+
+def _property_row(name: str, flash: Outcome, kind: str, told: tuple[int, float | None, float | None]) -> list[str]:
+    checked = f"{flash['checked']:,} ({share(flash['checked'] / flash['lattice'])})"
+    return [name, f"{flash['lattice']:,}", checked, kind, f"{told[0]:,}", share(told[1]), share(told[2])]
+
+
+HITS = "Hits are a share of the questions, the largest antichain a share of the inserts.\n"
+
+
+def _against_paper(results: Results) -> list[str]:
+    found = [o for o in results.get("whole", {}).values() if o["search"] == "flash" and o["table"] in paper.PROPERTIES]
+    more = [f"{o['checked'] / paper.PROPERTIES[o['table']][0] - 1:+.1%} on {o['table']}" for o in found]
+    return [f"Policies checked, compared with the paper: {', '.join(more)}.\n".replace("%", " %")] if more else []
+
+
+def _representations(results: Results) -> list[str]:
+    everything = [o for e in ("whole", "dimensions") for o in results.get(e, {}).values()]
+    gains = []
+    for found in side_by_side(everything).values():
+        implicit, explicit = found.get("flash"), found.get("flash:explicit")
+        if implicit and explicit and implicit["finished"] and explicit["finished"] and explicit["seconds"] > 0.1:
+            gains.append(1 - implicit["seconds"] / explicit["seconds"])
+    if not gains:
+        return []
+    said = (
+        f"Compared with explicit flags, the implicit properties save {between(gains)} of the time of Flash (below 0: "
+        "they cost) where it takes over 0.1 s; the paper saved 5 to 23 %."
+    )
+    return [prose(said)]
+
+
+def memory(results: Results) -> list[str]:
+    """Figure 5 as a table."""
+    rows = []
+    for (_, columns), found in side_by_side(results.get("dimensions", {}).values()).items():
+        flash, optimal = found.get("flash"), found[ONE_THREAD]
+        kept = ""
+        if flash is not None and flash["store_bytes"]:
+            kept = f"{flash['store_bytes'] / 1024:,.1f}" + ("" if flash["finished"] else ", when stopped")
+        rows.append([str(columns), f"{optimal['lattice'] / 1024:,.1f}", kept, f"{optimal['peak_mib']:,}"])
+    if not rows:
+        return []
+    heads = ["columns", "explicit flags, KiB", "implicit, KiB", "process of `optimal` at most, MiB"]
+    return ["## Memory\n", KEPT, table(heads, rows)]
+
+
+KEPT = """Memory for what Flash knows about policies. Flags are one byte a policy, stores 16 bytes a node and room to
+grow: up to some size of the lattice flags take less. The last column is all that a Python process takes in which
+`optimal` runs, libraries and compiled kernels included.
+"""
+
+
+def dimensions(results: Results) -> list[str]:
+    """Times by number of columns, with what was checked."""
+    rows = []
+    for (name, columns), found in side_by_side(results.get("dimensions", {}).values()).items():
+        told = [seconds(found.get(search)) for search in PROVING[: shown(results)]]
+        one = found[ONE_THREAD]
+        rows.append([str(columns), f"{one['lattice']:,}", *told, f"{one['checked']:,}", same(results, (name, columns))])
+    if not rows:
+        return []
+    heads = ["columns", "policies", *HEADS[: shown(results)], "counts", "policy"]
+    return [f"## The first columns of {name}\n", LEFT_OUT, table(heads, rows)]
+
+
+LEFT_OUT = """Seconds. A search that was stopped is not tried on more columns. *Counts* are the times that `optimal`
+counted records to decide a policy or a set of policies.
+"""
+
+
+def prediction(results: Results) -> list[str]:
+    """Tables 3 and 4."""
+    gains, counts, saved = [], [], []
+    for (_, columns), found in side_by_side(results.get("dimensions", {}).values()).items():
+        bfs, without = found.get("bfs"), found.get("bfs:unpredicted")
+        if bfs is None or not bfs["finished"]:
+            continue
+        if without is not None and without["finished"]:
+            gain = 1 - bfs["seconds"] / without["seconds"]
+            saved += [gain] if without["seconds"] > 0.1 else []
+            checks = [f"{without['checked']:,}", f"{bfs['checked']:,}"]
+            printed = share(paper.PREDICTION.get(columns))
+            shown_gain = share(gain) if without["seconds"] > 0.01 else ""
+            gains.append([str(columns), *checks, seconds(without), seconds(bfs), shown_gain, printed])
+        kept = bfs["quality"]
+        own = part(bfs["checked"], bfs["lattice"]), part(kept["hits"], kept["queries"])
+        told = [*own, part(kept["largest"], kept["inserts"])]
+        printed = paper.BEST_FIRST.get(columns, (None, None, None))
+        both = [f"{share(a)} *({share(b)})*" for a, b in zip(told, printed, strict=True)]
+        counts.append([str(columns), f"{bfs['lattice']:,}", f"{bfs['checked']:,}", f"{kept['inserts']:,}", *both])
+    if not counts:
+        return []
+    heads = ["columns", "checked without", "with", "without, s", "with, s", "saved", "*paper*"]
+    said = [f"Where BFS takes over 0.1 s, prediction saves {between(saved, 1)} of the time.\n"] if saved else []
+    return [
+        "## Table 3: BFS without and with prediction\n",
+        table(heads, gains),
+        *said,
+        "## Table 4: what BFS stores\n",
+        "In parentheses the paper's share for SS13ACS with as many columns.\n",
+        table(["columns", "policies", "checked", "inserts", "share checked", "hits", "largest antichain"], counts),
+    ]
+
+
+def heuristic(results: Results) -> list[str]:
+    """Table 5."""
+    rows, exceptions = [], []
+    races = list(results.get("heuristic", {}).values())
+    races.sort(key=lambda race: (race["greedy"]["table"], race["greedy"]["columns"]))
+    for name, variant in sorted({(r["greedy"]["table"], r["greedy"]["search"]) for r in races}):
+        own = [r for r in races if (r["greedy"]["table"], r["greedy"]["search"]) == (name, variant)]
+        exceptions += [_exception(results, r) for r in own if _gain(r) is None or (_gain(r) or 0) < -1e-9]
+        gains = [gain for r in own if (gain := _gain(r)) is not None]
+        told = [share(min(gains), 2), share(sum(gains) / len(gains), 2), share(max(gains), 2)] if gains else [""] * 3
+        rows.append([f"{name}, `{variant}`", str(len(own)), *told, str(len(own) - len(gains))])
+    if not rows:
+        return []
+    for name, printed in paper.HEURISTIC.items():
+        rows.append([f"*paper: {name}*", "", *(share(value, 2) for value in printed), ""])
+    heads = ["table and variant of IGreedy", "runs", "least", "average", "most", "BFS had nothing"]
+    worse = (
+        ["BFS was at least as good in every run.\n"]
+        if not exceptions
+        else [EXCEPTIONS.format(len(exceptions), len(races)), *exceptions, ""]
+    )
+    return ["## Table 5: BFS as a heuristic against IGreedy\n", RACE, table(heads, rows), *worse]
+
+
+EXCEPTIONS = """In {} of {} runs BFS had nothing yet, or less than IGreedy:
+"""
+
+RACE = """Improvement of quality, as a share of IGreedy's, by BFS stopped after the time that IGreedy took, on the first
+3, 4, ... columns of a table (of the large table: all). A search that is stopped ends after the policy it is measuring.
+"""
+
+
+def _gain(race: dict[str, Outcome]) -> float | None:
+    """What BFS has gained in quality as a share of IGreedy's; None if it had nothing in time."""
+    greedy, best_first = race["greedy"]["loss"], race["best_first"]["loss"]
+    return None if best_first is None else (1 - best_first) / (1 - greedy) - 1
+
+
+def _exception(results: Results, race: dict[str, Outcome]) -> str:
+    greedy, best_first = race["greedy"], race["best_first"]
+    name, columns = greedy["table"], greedy["columns"]
+    had = "nothing" if best_first["loss"] is None else f"{1 - best_first['loss']:.4f}"
+    line = f"* {named(name, columns)}, `{greedy['search']}`: after {greedy['seconds']:.3f} s BFS had {had}, IGreedy "
+    line += f"{1 - greedy['loss']:.4f}"
+    watched = results.get("course", {}).get(f"{name}/{columns}/bfs")
+    if watched is None or watched["loss"] is None:
+        return prose(line + ".").rstrip()
+    course = [*watched["course"], (watched["seconds"], watched["loss"])]
+    passed = [when for when, loss in course if loss <= greedy["loss"] + 1e-9]
+    later = (
+        f"; BFS had as much after {passed[0]:.3f} s." if passed else f"; nor had BFS after {watched['seconds']:.0f} s."
+    )
+    return prose(line + later).rstrip()
+
+
+def arx(results: Results) -> list[str]:
+    """A local ARX."""
+    rows = [
+        [
+            key.replace("/", ", ") + " columns",
+            *(f"{found[name]:.3f}" for name in ("seconds", "flash", "optimal")),
+            f"{found['seconds'] / found['optimal']:.1f}",
+            "same" if abs(found["loss"] - found["our_loss"]) < 1e-9 else "NOT THE SAME",
+        ]
+        for key, found in sorted(results.get("arx", {}).items())
+    ]
+    if not rows:
+        return ["## ARX\n", "ARX was not there (the variable `ARX_CLASSPATH` names its jar), so it is not compared.\n"]
+    heads = ["seconds", "ARX", "`flash`", "`optimal`", "ARX / `optimal`", "loss"]
+    return ["## ARX\n", table(heads, rows)]
+
+
+Section = Callable[[Results], list[str]]

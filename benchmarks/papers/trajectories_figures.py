@@ -1,0 +1,187 @@
+"""Drawings and a page of what `trajectories.py figures` measured. Needs the extra `bench` (Altair, vl-convert)."""
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from benchmarks.papers.disassociation_figures import HEIGHT, WIDTH, lines, save
+from benchmarks.papers.generalization_figures import table
+from benchmarks.papers.trajectories_page import PAGE
+
+Rows = list[dict[str, Any]]
+Found = dict[str, Any]
+
+MEASURES = {"ilm": "ILM", "alm": "ALM", "ilm_exact": "ILM, exact", "alm_exact": "ALM, exact"}
+
+
+def of(found: Found, data: str, method: str = "a-gs", cost: str = "paper") -> dict[int, dict[str, Any]]:
+    """Runs on one data set, by k."""
+    rows = (row for row in found["runs"] if (row["data"], row["method"], row["cost"]) == (data, method, cost))
+    return {row["k"]: row for row in rows}
+
+
+def names(found: Found) -> list[str]:
+    """The data sets, in the order of the page."""
+    return [sample["data"] for sample in found["samples"]]
+
+
+def figure_6(found: Found) -> alt.Chart:
+    """Losses of Baseline and A-GS by k, as the paper accumulates them and exactly."""
+    rows = [
+        {"k": k, "loss": row[key], "method": method, "measure": name}
+        for method in ("baseline", "a-gs")
+        for k, row in of(found, "50 codes", method).items()
+        for key, name in MEASURES.items()
+    ]
+    return lines(rows, "k", "loss", "method", "measure")
+
+
+def figure_7(found: Found) -> alt.Chart:
+    """Errors of answers by k."""
+    name = "average relative error"
+    rows = [
+        {"k": k, name: row["are"], "method": f"{method}, cost {cost}", "data": data}
+        for data in names(found)
+        for method, cost in (("baseline", "paper"), ("a-gs", "paper"), ("a-gs", "exact"))
+        for k, row in of(found, data, method, cost).items()
+    ]
+    return lines(rows, "k", name, "method")
+
+
+def figure_8(found: Found) -> alt.Chart:
+    """Losses by the weight of codes."""
+    rows = [
+        {"weight of codes": row["weight"], "loss": row[key], "loss of": name}
+        for row in found["weights"]
+        for key, name in (("ilm", "codes"), ("alm", "ages"))
+    ]
+    base = alt.Chart(alt.Data(values=rows)).mark_bar()
+    chart = base.encode(
+        x=alt.X("weight of codes:O"), y=alt.Y("loss:Q"), xOffset="loss of:N", color=alt.Color("loss of:N")
+    )
+    return chart.properties(width=WIDTH, height=HEIGHT)
+
+
+def draw_all(found: Found, out: Path) -> None:
+    """Write all figures as SVG."""
+    for name, drawn in (("6", figure_6), ("7", figure_7), ("8", figure_8)):
+        save(drawn(found), out / f"trajectories-figure-{name}.svg")
+
+
+def samples_table(found: Found) -> str:
+    """Table I."""
+    keys = ("data", "patients", "codes", "ages", "pairs", "codes_a_patient", "ages_a_patient")
+    head = ("data", "patients", "codes", "ages", "pairs a patient", "distinct codes", "distinct ages")
+    return table(head, [[_short(sample[key]) for key in keys] for sample in found["samples"]])
+
+
+def _short(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def appendix_table(found: Found) -> str:
+    """Appendix A: ILM and ALM of A-GS by data and k."""
+    data = [name for name in names(found) if name != "diabetes130"]
+    head = ["k", *(f"{name}: {measure}" for name in data for measure in ("ILM", "ALM"))]
+    runs = {name: of(found, name) for name in data}
+    rows = [[k, *(f"{runs[name][k][key]:.2f}" for name in data for key in ("ilm", "alm"))] for k in runs[data[0]]]
+    return table(head, rows)
+
+
+def baseline_table(found: Found) -> str:
+    """Losses of Baseline and of A-GS, codes and ages together, and the pairs that are suppressed."""
+    rows = []
+    for name in names(found):
+        for k, row in of(found, name, "baseline").items():
+            both = (row, of(found, name)[k])
+            losses = [f"{measure(each):.3f}" for measure in (_accumulated, _exact) for each in both]
+            rows.append([name, k, *losses, *(f"{each['suppressed']:,}" for each in both)])
+    measures = ("as in the paper", "exact", "pairs suppressed")
+    return table(["data", "k", *(f"{method}: {name}" for name in measures for method in ("Baseline", "A-GS"))], rows)
+
+
+def _accumulated(row: dict[str, Any]) -> float:
+    return float(row["ilm"] + row["alm"])
+
+
+def _exact(row: dict[str, Any]) -> float:
+    return float(row["ilm_exact"] + row["alm_exact"])
+
+
+def costs_table(found: Found) -> str:
+    """The exact losses of the paper's cost and of the exact one."""
+    rows = []
+    for name in names(found):
+        for k, row in of(found, name).items():
+            other = of(found, name, cost="exact")[k]
+            change = _exact(other) / _exact(row) - 1
+            cells = (row["ilm_exact"], row["alm_exact"], other["ilm_exact"], other["alm_exact"])
+            rows.append([name, k, *(f"{cell:.4f}" for cell in cells), f"{change:+.1%}"])
+    head = ["data", "k", "paper: ILM", "ALM", "exact: ILM", "ALM", "both, exact against paper"]
+    return table(head, rows)
+
+
+def answers_table(found: Found) -> str:
+    """AvgRE by data, k, method and cost; Baseline where it was run."""
+    rows = []
+    for name in names(found):
+        ways = [of(found, name, "baseline"), of(found, name), of(found, name, cost="exact")]
+        for k in ways[1]:
+            rows.append([name, k, *(f"{way[k]['are']:.3f}" if k in way else "" for way in ways)])
+    return table(["data", "k", "Baseline", "A-GS, cost as in the paper", "A-GS, exact cost"], rows)
+
+
+def blocks_table(found: Found) -> str:
+    """What blocks cost on diabetes130."""
+    rows = []
+    for k, row in of(found, "diabetes130").items():
+        other = of(found, "diabetes130", cost="paper, blocks")[k]
+        change = _exact(other) / _exact(row) - 1
+        rows.append([k, other["blocks"], f"{row['seconds']:.1f}", f"{other['seconds']:.1f}", f"{change:+.1%}"])
+    return table(["k", "blocks", "all compared (s)", "in blocks (s)", "exact loss"], rows)
+
+
+def bars_table(found: Found) -> str:
+    """Seconds of the works that have a bar."""
+    rows = [[row["work"], f"{row['seconds']:.1f}", f"{row['bar']:g}"] for row in found["bars"]]
+    return table(["A-GS, k = 5", "seconds", "bar"], rows)
+
+
+def scale_table(found: Found) -> str:
+    """Time and memory by size."""
+    rows = []
+    for row in found["scale"]:
+        each = row["seconds"] / row["pairs"] * 1e6
+        cells = [
+            f"{row['patients']:,}",
+            f"{row['pairs']:,}",
+            row["blocks"],
+            f"{row['seconds']:.0f}",
+            f"{row['gib']:.2f}",
+        ]
+        rows.append([*cells, f"{each:.0f}", f"{_exact(row):.3f}"])
+    return table(["patients", "pairs", "blocks", "seconds", "peak GiB", "µs a pair", "exact loss"], rows)
+
+
+def write_page(found: Found, out: Path) -> None:
+    """Write the page of results from its words and the tables."""
+    host, words = found["machine"], PAGE
+    parts = {
+        "machine": f"{host['processor']}, {host['cores']} cores, load {host['load']} when it began",
+        "seconds": f"{found['seconds']:.0f}",
+        "day": host["day"],
+        "samples": samples_table(found),
+        "appendix": appendix_table(found),
+        "baseline": baseline_table(found),
+        "costs": costs_table(found),
+        "answers": answers_table(found),
+        "blocks": blocks_table(found),
+        "bars": bars_table(found),
+        "scale": scale_table(found),
+    }
+    for name, text in parts.items():
+        words = words.replace(f"<!-- {name} -->", text)
+    (out / "trajectories.md").write_text(words, encoding="utf-8")

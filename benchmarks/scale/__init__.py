@@ -1,0 +1,1 @@
+"""Up to 100 million records, in memory and on every engine."""

@@ -1,0 +1,1 @@
+"""What analysts get out of releases, compared with the original."""
