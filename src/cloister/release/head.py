@@ -210,7 +210,8 @@ class ManifestHead(Section):
     @property
     def suffix(self) -> str:
         """How the names of the files of records end: in the format that the manifest lists."""
-        return ".parquet" if any(name.endswith(".parquet") for name in self.files) else ".csv"
+        found = {name.removesuffix(".parquet") for name in self.files if name.endswith(".parquet")}
+        return ".parquet" if found and not any(f"{name}.csv" in self.files for name in found) else ".csv"
 
     def file_specs(self) -> tuple[FileSpec, ...]:
         """Return the files of such a release but codebook and script; one of all declared columns if not said here."""

@@ -240,13 +240,18 @@ def test_figures_of_the_search_are_those_there_are(release, cloister):
 
     def elsewhere(manifest):
         manifest["choice"]["lattice"] += 1
-        manifest["choice"]["levels"]["claims"]["dx"] = 99
 
     restated(release, elsewhere)
+    assert "a release says: choice.lattice" in cloister("verify", release).err
+
+
+def test_levels_of_the_choice_are_those_of_the_columns(release, cloister):
+    """Levels are stated once, and follow where they are stated again."""
+    restated(release, lambda manifest: manifest["choice"]["levels"]["claims"].update(dx=99))
     found = cloister("verify", release)
 
     assert found.code == 1
-    assert "choice.lattice, choice.levels" in found.err
+    assert "choice.levels in release.json does not follow from the files" in found.err
 
 
 @pytest.mark.full

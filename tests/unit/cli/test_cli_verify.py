@@ -164,7 +164,11 @@ def raise_k(m):
 
 MANIFESTS = {
     "k raised": (raise_k, "fewer than 31 records", 1),
-    "k raised in the rules": (lambda m: m["guarantee"]["rules"][0].update(k=31), "a release says: settings.k", 1),
+    "k raised in the rules": (
+        lambda m: m["guarantee"]["rules"][0].update(k=31),
+        "every class has at least 31 records",
+        1,
+    ),
     "released raised": (
         lambda m: m["records"].update({"released": 61, "in": "<66"}),
         "as many records as release.json states",
@@ -391,7 +395,7 @@ def test_a_second_data_file_does_not_belong(cloister, coarse):
     ran = cloister("verify", coarse)
 
     assert ran.code == 1
-    assert "must list one data file and codebook.csv, no more" in ran.err
+    assert "must list data.csv and codebook.csv, no more" in ran.err
     assert "1 file does not belong to the release" in ran.err
 
 
@@ -423,11 +427,11 @@ def with_k(k, *, everywhere=False):
 FORGED = {
     "k of 1": (with_k(1), "a release says: guarantee.rules", 1),
     "k of 1 everywhere": (with_k(1, everywhere=True), "a release says: guarantee.rules", 1),
-    "k lowered in the rules": (with_k(3), "a release says: settings.k, settings.rules", 1),
+    "k lowered in the rules": (with_k(3), "settings.k in release.json does not follow", 1),
     "k in the settings": (lambda m: m["settings"].update(k=9), "settings.k", 1),
     "k in the settings' rules": (
         lambda m: m["settings"].update(rules=["k-anonymity=9"]),
-        "a release says: settings.rules",
+        "settings.rules in release.json does not follow",
         1,
     ),
     "a k in words": (
@@ -456,10 +460,10 @@ FORGED = {
         "a release says: guarantee.one_row_per_patient",
         1,
     ),
-    "records in": (lambda m: m["records"].update({"in": "<100"}), "a release says: records", 1),
+    "records in": (lambda m: m["records"].update({"in": "<100"}), "records in release.json does not follow", 1),
     "records without secrets": (
         lambda m: m["records"].update({"in": 62, "suppressed": 2}),
-        "a release says: records",
+        "what should follow from the released records does not",
         1,
     ),
     "negative records": (lambda m: m["records"].update({"in": 55, "suppressed": -5}), "a release says: records", 1),
@@ -480,19 +484,19 @@ FORGED = {
         "a release says: settings.not_released",
         1,
     ),
-    "less risk": (lambda m: m["risk"].update(highest=0.01), "does not: risk.highest.", 1),
-    "less risk on average": (lambda m: m["risk"].update(average=0.0), "does not: risk.average.", 1),
-    "other classes": (lambda m: m["risk"].update(classes=1), "does not: risk.classes.", 1),
-    "larger classes": (lambda m: m["risk"].update(smallest_class=20), "does not: risk.smallest_class.", 1),
+    "less risk": (lambda m: m["risk"].update(highest=0.01), "the risks in release.json", 1),
+    "less risk on average": (lambda m: m["risk"].update(average=0.0), "the risks in release.json", 1),
+    "other classes": (lambda m: m["risk"].update(classes=1), "the risks in release.json", 1),
+    "larger classes": (lambda m: m["risk"].update(smallest_class=20), "the risks in release.json", 1),
     "a threshold nobody fails": (lambda m: m["risk"].update(threshold=7), "a release says: risk.threshold", 1),
     "other bands": (
         lambda m: m["risk"]["records_by_class_size"].update({"10-19": 1}),
-        "does not: risk.records_by_class_size.",
+        "risk in release.json does not follow",
         1,
     ),
-    "fewer labels": (lambda m: m["utility"]["columns"]["age"].update(labels=1), "does not: utility.columns.age.lab", 1),
+    "fewer labels": (lambda m: m["utility"]["columns"]["age"].update(labels=1), "utility.columns.age.labels in", 1),
     "exact where it cannot be": (lambda m: m["utility"].update(exact=True), "a release says: utility.exact", 1),
-    "another loss": (lambda m: m["utility"].update(loss=0.0), "a release says: utility.loss", 1),
+    "another loss": (lambda m: m["utility"].update(loss=0.0), "utility.loss in release.json does not follow", 1),
     "another loss of all": (lambda m: m["utility"]["losses"].update(mine=0.0), "a release says: utility.losses", 1),
 }
 

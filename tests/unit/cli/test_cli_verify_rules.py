@@ -81,9 +81,9 @@ def test_no_class_size_is_expected_where_none_is_asked_for(cloister, bare):
 
 
 WEAKER = {
-    "a rule left out": (lambda m: m["guarantee"]["rules"].pop(), "a release says: settings.rules"),
-    "a rule weakened": (lambda m: m["guarantee"]["rules"][1].update(l=3), "a release says: settings.rules"),
-    "settings changed": (lambda m: m["settings"]["rules"].reverse(), "a release says: settings.rules"),
+    "a rule left out": (lambda m: m["guarantee"]["rules"].pop(), "settings.rules"),
+    "a rule weakened": (lambda m: m["guarantee"]["rules"][1].update(l=3), "settings.rules"),
+    "settings changed": (lambda m: m["settings"]["rules"].reverse(), "settings.rules"),
     "k changed": (lambda m: m["settings"].update(k=2), "settings.k"),
     "another column": (lambda m: m["guarantee"]["rules"][1].update(column="zip"), "a release says: guarantee.rules"),
 }
