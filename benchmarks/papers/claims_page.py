@@ -2,9 +2,9 @@
 
 PAGE = """# Patients with their claims
 
-What `python -m benchmarks.papers.claims figures` measured on <!-- day --> (<!-- machine -->; <!-- total --> seconds in
-all). Every release is that of the plan which `cloister init claims` writes, as it is: threshold 0.05 (classes of 20),
-an adversary with a power of 5, at most 5 % flagged before suppression, cells suppressed, the risk for who believes
+What `python -m benchmarks.papers.claims figures` measured on <!-- day --> (<!-- machine -->; <!-- seconds --> seconds
+in all). Every release is that of the plan which `cloister init claims` writes, as it is: threshold 0.05 (classes of
+20), an adversary with a power of 5, at most 5 % flagged before suppression, cells suppressed, the risk for who believes
 flags bounded. The numbers are in [claims.json](claims.json), the whole manifests among them.
 
 Generated patients have 25 claims each in the mean (`benchmarks/papers/claims_made_up.py`): codes by Zipf's law, chronic

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import pages
+from benchmarks.pages import table
 from benchmarks.papers.claims_page import PAGE
 
 Found = Mapping[str, Any]
@@ -12,12 +14,9 @@ Cells = Sequence[object]
 
 def write_page(found: Found, out: Path) -> None:
     """Write the page of results from its words and the tables."""
-    host, words = found["machine"], PAGE
     rows = [row for row in found["rows"] if row["manifest"] is not None]
     parts = {
-        "day": host["day"],
-        "machine": f"{host['processor']}, {host['cores']} cores, load {host['load']} when it began",
-        "total": f"{found['seconds']:.0f}",
+        **pages.measured_on(found),
         "times": times(found["rows"]),
         "stages": stages(rows),
         "nodes": nodes(rows),
@@ -30,15 +29,7 @@ def write_page(found: Found, out: Path) -> None:
         "diversity": diversity(rows),
         "attacks": attacks(rows),
     }
-    for name, text in parts.items():
-        words = words.replace(f"<!-- {name} -->", text)
-    (out / "claims.md").write_text(words, encoding="utf-8")
-
-
-def table(heads: Cells, rows: Sequence[Cells]) -> str:
-    """A table in Markdown, the first column of text."""
-    lines = [heads, ["---", *(["---:"] * (len(heads) - 1))], *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+    pages.write(out / "claims.md", PAGE, parts)
 
 
 def times(rows: Sequence[Found]) -> str:
@@ -111,7 +102,9 @@ def suppression(rows: Sequence[Found]) -> str:
         counts = next(line["counts"] for line in own["steps"] if line["step"] == "11 suppression")
         flags = [share(own["before_suppression"]["flag_rate"]), share(manifest["risk"]["flag_rate"])]
         told = [f"{counts[name]:,}" for name in ("patients left out", "cells suppressed")]
-        lines.append([row["data"], *flags, own["rounds"], f"{manifest['choice']['max_flag_rate']:g}", *told])
+        choice = manifest["choice"]  # what was measured first has the name that the limit had then
+        limit = choice.get("max_flag_rate", choice.get("max_suppression"))
+        lines.append([row["data"], *flags, own["rounds"], limit, *told])
     return table(heads, lines)
 
 

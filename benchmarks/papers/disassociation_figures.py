@@ -5,34 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import vl_convert
 
-Rows = list[dict[str, Any]]
+from benchmarks import charts, pages
+from benchmarks.charts import Rows
+from benchmarks.pages import share, table
 
 FAMILIES = {"level": "hierarchy", "sim": "similarity", "sup": "frequency"}
-WIDTH, HEIGHT = 220, 160
 
 
 def family(spec: str) -> str:
     """The kind of a policy by its words."""
     return FAMILIES[spec.partition(":")[0]]
-
-
-def save(chart: alt.Chart, path: Path) -> None:
-    """Write a chart as SVG."""
-    specification = chart.configure_axis(grid=True, gridColor="#e5e8ec").configure_view(stroke=None).to_dict()
-    path.write_text(vl_convert.vegalite_to_svg(json.dumps(specification)) + "\n", encoding="utf-8")
-
-
-def lines(rows: Rows, x: str, y: str, color: str, facet: str = "data") -> alt.Chart:
-    """Lines with points, one panel a data set."""
-    base = alt.Chart(alt.Data(values=rows)).mark_line(point=True)
-    chart = base.encode(
-        x=alt.X(f"{x}:O", title=x),
-        y=alt.Y(f"{y}:Q", title=y),
-        color=alt.Color(f"{color}:N", title=color, scale=alt.Scale(scheme="tableau20")),
-    )
-    return chart.properties(width=WIDTH, height=HEIGHT).facet(column=alt.Column(f"{facet}:N", title=None))
 
 
 def figure_12(found: dict[str, Any], out: Path) -> None:
@@ -44,8 +27,7 @@ def figure_12(found: dict[str, Any], out: Path) -> None:
         xOffset="m:N",
         color=alt.Color("m:N", title="codes in a set"),
     )
-    panels = chart.properties(width=WIDTH, height=HEIGHT).facet(column=alt.Column("data:N", title=None))
-    save(panels, out / "figure-12.svg")
+    charts.save(charts.panels(chart), out / "figure-12.svg")
 
 
 def usual(found: dict[str, Any]) -> Rows:
@@ -61,7 +43,7 @@ def figure_15(found: dict[str, Any], out: Path) -> None:
         for row in usual(found)
         for size, (error, _) in row["drawn"]["by_size"].items()
     ]
-    save(lines(rows, "codes in the query", name, "policy"), out / "figure-15.svg")
+    charts.save(charts.lines(rows, "codes in the query", name, "policy"), out / "figure-15.svg")
 
 
 def figure_16(found: dict[str, Any], out: Path) -> None:
@@ -73,7 +55,7 @@ def figure_16(found: dict[str, Any], out: Path) -> None:
         for workload in row
         if workload.startswith("frequent:")
     ]
-    save(lines(rows, x, name, "policy"), out / "figure-16.svg")
+    charts.save(charts.lines(rows, x, name, "policy"), out / "figure-16.svg")
 
 
 def figure_17(found: dict[str, Any], out: Path) -> None:
@@ -84,7 +66,7 @@ def figure_17(found: dict[str, Any], out: Path) -> None:
         for row in found["runs"]
         if row["m"] == 2 and row["policy"] in ("level:1", "sim:10", "sup:2.5") and "frequent:0.625" in row
     ]
-    save(lines(rows, "k", name, "policy"), out / "figure-17.svg")
+    charts.save(charts.lines(rows, "k", name, "policy"), out / "figure-17.svg")
 
 
 def histogram(rows: Rows, path: Path) -> None:
@@ -108,7 +90,7 @@ def histogram(rows: Rows, path: Path) -> None:
         xOffset="policy:N",
         color=alt.Color("policy:N", title="policy"),
     )
-    save(chart.properties(width=WIDTH, height=HEIGHT).facet(column=alt.Column("data:N", title=None)), path)
+    charts.save(charts.panels(chart), path)
 
 
 def figures_21_to_23(found: dict[str, Any], out: Path) -> None:
@@ -119,7 +101,7 @@ def figures_21_to_23(found: dict[str, Any], out: Path) -> None:
         for row in found["runs"]
         if row["m"] == 2 and row["policy"] in ("level:1", "sim:10", "sup:0.625") and row["constraints"]
     ]
-    save(lines(rows, "k", name, "policy"), out / "figures-21-23.svg")
+    charts.save(charts.lines(rows, "k", name, "policy"), out / "figures-21-23.svg")
 
 
 def draw_all(found: dict[str, Any], out: Path) -> None:
@@ -133,17 +115,6 @@ def draw_all(found: dict[str, Any], out: Path) -> None:
     )
     figures_21_to_23(found, out)
     histogram([row for row in found["runs"] if row["m"] == 5], out / "figure-24.svg")
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A table in Markdown."""
-    ruler = ["---", *["---:"] * (len(head) - 1)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ruler, *rows])
-
-
-def share(number: float | None, digits: int = 1) -> str:
-    """A share in percent; nothing where there is none."""
-    return "" if number is None or number != number else f"{100 * number:.{digits}f} %"
 
 
 def scale_table(out: Path) -> str:
@@ -278,7 +249,7 @@ and more that a patient has are answered with errors of 28 to 91 % in the mean, 
 
 Where patients have more than 60 million sets of m codes, 20,000 of these were drawn, with 95 % intervals:
 
-{sampled}
+<!-- sampled -->
 
 ## Case counts (Figs 15 to 17)
 
@@ -289,7 +260,7 @@ share of the patients has.
 
 ![ARE by the number of codes in the query](figure-15.svg)
 
-{sizes}
+<!-- sizes -->
 
 Numbers in brackets are answered queries.
 
@@ -304,28 +275,28 @@ The paper reports 90 % of the constraints of its level 1 policy within 5 % at k 
 constraints do worse: their codes are spread over many chunks, and a reconstruction spreads them over more
 patients than have them. What the chunks tell exactly does not suffer from that.
 
-On synpuf with k = 5, m = 2 and `level:1`, {within} of the {several} constraints of several codes are within 5 %. At
-least 29 of them cannot be, as a count apart from this benchmark found (the fewest chunks that can hold a constraint's
-codes): codes that fewer than k patients have, and pairs that fewer than k patients share, may stand together in no
-chunk, so their patients are counted more than once. Six more hang on how many patients have a code of an item chunk,
-which is not told.
+On synpuf with k = 5, m = 2 and `level:1`, <!-- within --> of the <!-- several --> constraints of several codes are
+within 5 %. At least 29 of them cannot be, as a count apart from this benchmark found (the fewest chunks that can hold a
+constraint's codes): codes that fewer than k patients have, and pairs that fewer than k patients share, may stand
+together in no chunk, so their patients are counted more than once. Six more hang on how many patients have a code of an
+item chunk, which is not told.
 
 ![Constraints by MRE, k = 5, m = 2](figures-18-20.svg)
 
-{settings}
+<!-- settings -->
 
 ![Constraints within 5 % by k](figures-21-23.svg)
 
 ![Constraints by MRE, k = 5, m = 5](figure-24.svg)
 
-{sweep}
+<!-- sweep -->
 
 ## What a policy and sensitive codes cost
 
 With k = 5 and m = 2. Sensitive are the 101st code by frequency and those after it: each is in one record in so many of
 its cluster at most, apart from all others, so that reconstructions give it to patients who have nothing to do with it.
 
-{costs}
+<!-- costs -->
 
 ## Joining item chunks as in the paper
 
@@ -333,7 +304,7 @@ What stands above joins the item chunks of clusters along the tree that split th
 `--refine paper` joins neighbours pair by pair, as section 4 of the paper has it, while both have a code in their item
 chunks that k of their patients hold together.
 
-{by_paper}
+<!-- by_paper -->
 
 Patients of diabetes130 have few codes. A code in the item chunk of one cluster is then seldom in that of the next, or
 too few patients of both hold it: clusters are not joined, and a quarter of all occurrences stays in item chunks. A node
@@ -346,11 +317,11 @@ tree alone on diabetes130.
 Made-up patients with 8.7 of 2,000 codes each, k = 5, m = 2, no policy, refined and verified with the original, each
 number of patients in a process of its own.
 
-{scale}
+<!-- scale -->
 
 ## Other measures, level 1 policy, k = 5, m = 2
 
-{other}
+<!-- other -->
 
 *tlost*: codes of at least k patients that no chunk counts. *tKd*: the 1,000 most frequent sets of two or more
 codes that are not among the 1,000 of a reconstruction. *Pairs*: relative error of the supports of pairs of the
@@ -368,16 +339,16 @@ def write_page(found: dict[str, Any], out: Path) -> None:
     )
     sweep = sweep_table([row for row in found["runs"] if row not in rows])
     synpuf = next(row for row in level_1 if row["data"] == "synpuf")
-    page = PAGE.format(
-        settings=settings_table(rows),
-        sweep=sweep,
-        by_paper=by_paper_table(found),
-        sampled=sampled_table(found["figure_12"]),
-        costs=cost_table(found["costs"]),
-        sizes=sizes_table(level_1),
-        other=other,
-        scale=scale_table(out),
-        within=f"{100 * synpuf['within_several']:.1f} %",
-        several=synpuf["several"],
-    )
-    (out / "disassociation.md").write_text(page, encoding="utf-8")
+    parts = {
+        "settings": settings_table(rows),
+        "sweep": sweep,
+        "by_paper": by_paper_table(found),
+        "sampled": sampled_table(found["figure_12"]),
+        "costs": cost_table(found["costs"]),
+        "sizes": sizes_table(level_1),
+        "other": other,
+        "scale": scale_table(out),
+        "within": share(synpuf["within_several"]),
+        "several": synpuf["several"],
+    }
+    pages.write(out / "disassociation.md", PAGE, parts)

@@ -1,16 +1,16 @@
 """Drawings and a page of what `generalization.py figures` measured. Needs the extra `bench` (Altair, vl-convert)."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any
 
 import altair as alt
 
-from benchmarks.papers.disassociation_figures import HEIGHT, WIDTH, save
+from benchmarks import charts, pages
+from benchmarks.charts import HEIGHT, WIDTH, Rows
+from benchmarks.pages import table
 from benchmarks.papers.generalization_page import PAGE
 
-Rows = list[dict[str, Any]]
 Found = dict[str, Any]
 
 READINGS = {"suppress": "others suppressed", "generalize": "others one set"}
@@ -72,33 +72,23 @@ def figure_14(found: Found) -> alt.Chart:
         for row in found["compared"]
     ]
     chart = alt.Chart(alt.Data(values=rows)).mark_bar()
-    return (
-        chart.encode(
-            x=alt.X("policy:N", title=None),
-            y=alt.Y("share:Q", title="codes suppressed by CBA", axis=alt.Axis(format="%")),
-            xOffset="m:N",
-            color=alt.Color("m:N", title="m"),
-        )
-        .properties(width=WIDTH, height=HEIGHT)
-        .facet(column=alt.Column("data:N", title=None))
+    chart = chart.encode(
+        x=alt.X("policy:N", title=None),
+        y=alt.Y("share:Q", title="codes suppressed by CBA", axis=alt.Axis(format="%")),
+        xOffset="m:N",
+        color=alt.Color("m:N", title="m"),
     )
+    return charts.panels(chart)
 
 
 def draw_all(found: Found, out: Path) -> None:
     """Write all figures as SVG."""
     rows = runs_of(found)
-    save(by_k(rows, "ilm", "information loss (ILM)"), out / "generalization-figures-2-3.svg")
-    save(by_k(rows, "ncp", "normalized certainty penalty"), out / "generalization-figure-4.svg")
-    save(by_k(rows, "are", "average relative error"), out / "generalization-figures-5-6.svg")
-    save(figure_13(found), out / "generalization-figure-13.svg")
-    save(figure_14(found), out / "generalization-figure-14.svg")
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A table in Markdown."""
-    names = list(head)
-    lines = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+    charts.save(by_k(rows, "ilm", "information loss (ILM)"), out / "generalization-figures-2-3.svg")
+    charts.save(by_k(rows, "ncp", "normalized certainty penalty"), out / "generalization-figure-4.svg")
+    charts.save(by_k(rows, "are", "average relative error"), out / "generalization-figures-5-6.svg")
+    charts.save(figure_13(found), out / "generalization-figure-13.svg")
+    charts.save(figure_14(found), out / "generalization-figure-14.svg")
 
 
 def pairs_of(found: Found) -> dict[tuple[str, str, int], tuple[dict[str, Any], dict[str, Any]]]:
@@ -248,12 +238,8 @@ def bars_table(found: Found) -> str:
 
 def write_page(found: Found, out: Path) -> None:
     """Write the page of results from its words and the tables."""
-    words = PAGE
-    host = found["machine"]
     parts = {
-        "machine": f"{host['processor']}, {host['cores']} cores, load {host['load']} when it began",
-        "seconds": f"{found['seconds']:.0f}",
-        "day": host["day"],
+        **pages.measured_on(found),
         "samples": samples_table(found),
         "table_1": diseases_table(found, 5),
         "table_2": diseases_table(found, 10),
@@ -266,6 +252,4 @@ def write_page(found: Found, out: Path) -> None:
         "sizes": sizes_table(found),
         "bars": bars_table(found),
     }
-    for name, text in parts.items():
-        words = words.replace(f"<!-- {name} -->", text)
-    (out / "generalization.md").write_text(words, encoding="utf-8")
+    pages.write(out / "generalization.md", PAGE, parts)

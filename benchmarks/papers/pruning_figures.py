@@ -41,22 +41,11 @@ def draw(results: Results, out: Path) -> dict[str, list[str]]:
 
 
 def _draw(figure: Figure, points: Points, path: Path) -> None:
-    import altair as alt
+    from benchmarks import charts
 
-    def scale(axis: str) -> alt.Scale:
-        return alt.Scale(type=figure.scales.get(axis, "linear"), zero=False)
-
-    across = alt.Axis(tickMinStep=1, format="d") if figure.across == "columns" else alt.Axis()
-    chart = alt.Chart(alt.Data(values=points), title=figure.title, width=520, height=300)
-    chart = chart.mark_line(
-        point=not figure.is_stepped, interpolate="step-after" if figure.is_stepped else "linear"
-    ).encode(
-        x=alt.X(f"{figure.across}:Q", scale=scale("across"), axis=across),
-        y=alt.Y(f"{figure.upwards}:Q", scale=scale("upwards")),
-        color=alt.Color("what:N", title=None, scale=alt.Scale(scheme="tableau10")),
-        strokeDash=alt.StrokeDash("what:N", title=None),
-    )
-    chart.save(str(path))
+    scales = figure.scales.get("across", "linear"), figure.scales.get("upwards", "linear")
+    chart = charts.curves(points, figure.across, figure.upwards, figure.title, scales, is_stepped=figure.is_stepped)
+    charts.save(chart, path)
 
 
 def _all(results: Results, *experiments: str) -> Iterable[Outcome]:

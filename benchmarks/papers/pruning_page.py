@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from benchmarks import pages
+from benchmarks.pages import share
 from benchmarks.papers.pruning_figures import draw, optima
 from benchmarks.papers.pruning_tables import (
     ONE_THREAD,
@@ -19,7 +21,6 @@ from benchmarks.papers.pruning_tables import (
     prose,
     same,
     seconds,
-    share,
     side_by_side,
     stores,
     table,
@@ -78,7 +79,7 @@ def write_page(results: Results, out: Path) -> None:
     parts += [*memory(results), *figures.get("pruning-figure-5", []), *prediction(results)]
     parts += [*course(results), *figures.get("pruning-figure-7a", []), *figures.get("pruning-figure-7b", [])]
     parts += [*heuristic(results), *arx(results), DIFFERENT]
-    (out / "pruning.md").write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
+    pages.write(out / "pruning.md", "\n".join(parts).rstrip() + "\n", {})
 
 
 def _one(about: Results, key: str) -> str:

@@ -5,6 +5,8 @@ from itertools import pairwise
 from textwrap import fill
 from typing import Any
 
+from benchmarks import pages
+from benchmarks.pages import share
 from benchmarks.papers import pruning_paper as paper
 
 Outcome = dict[str, Any]
@@ -18,19 +20,13 @@ HEADS = (*(f"`{search}`" for search in PROVING[:4]), "`optimal`, one thread", "`
 
 
 def table(heads: Row, rows: Iterable[Row]) -> str:
-    """A Markdown table; the first column to the left, numbers to the right."""
-    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+    """A table as a paragraph of the page."""
+    return pages.table(heads, rows) + "\n"
 
 
 def prose(text: str) -> str:
     """A paragraph, or the point of a list, in lines of the width of our documents."""
     return fill(text, 119, subsequent_indent="  " if text.startswith("* ") else "", break_on_hyphens=False) + "\n"
-
-
-def share(value: float | None, digits: int = 1) -> str:
-    """A share as percent; empty without one."""
-    return "" if value is None else f"{value:.{digits}%}".replace("%", " %")
 
 
 def between(values: Sequence[float], digits: int = 0) -> str:

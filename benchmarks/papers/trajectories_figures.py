@@ -5,11 +5,11 @@ from typing import Any
 
 import altair as alt
 
-from benchmarks.papers.disassociation_figures import HEIGHT, WIDTH, lines, save
-from benchmarks.papers.generalization_figures import table
+from benchmarks import charts, pages
+from benchmarks.charts import HEIGHT, WIDTH, lines
+from benchmarks.pages import table
 from benchmarks.papers.trajectories_page import PAGE
 
-Rows = list[dict[str, Any]]
 Found = dict[str, Any]
 
 MEASURES = {"ilm": "ILM", "alm": "ALM", "ilm_exact": "ILM, exact", "alm_exact": "ALM, exact"}
@@ -66,7 +66,7 @@ def figure_8(found: Found) -> alt.Chart:
 def draw_all(found: Found, out: Path) -> None:
     """Write all figures as SVG."""
     for name, drawn in (("6", figure_6), ("7", figure_7), ("8", figure_8)):
-        save(drawn(found), out / f"trajectories-figure-{name}.svg")
+        charts.save(drawn(found), out / f"trajectories-figure-{name}.svg")
 
 
 def samples_table(found: Found) -> str:
@@ -168,11 +168,8 @@ def scale_table(found: Found) -> str:
 
 def write_page(found: Found, out: Path) -> None:
     """Write the page of results from its words and the tables."""
-    host, words = found["machine"], PAGE
     parts = {
-        "machine": f"{host['processor']}, {host['cores']} cores, load {host['load']} when it began",
-        "seconds": f"{found['seconds']:.0f}",
-        "day": host["day"],
+        **pages.measured_on(found),
         "samples": samples_table(found),
         "appendix": appendix_table(found),
         "baseline": baseline_table(found),
@@ -182,6 +179,4 @@ def write_page(found: Found, out: Path) -> None:
         "bars": bars_table(found),
         "scale": scale_table(found),
     }
-    for name, text in parts.items():
-        words = words.replace(f"<!-- {name} -->", text)
-    (out / "trajectories.md").write_text(words, encoding="utf-8")
+    pages.write(out / "trajectories.md", PAGE, parts)
