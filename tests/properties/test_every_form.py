@@ -3,6 +3,7 @@
 import errno
 import json
 import random
+import re
 import shutil
 from contextlib import suppress
 from itertools import count
@@ -14,7 +15,7 @@ from tests.made import forms, toy_shape
 from tests.made.equal_outputs import stopped_clocks
 from tests.made.examples import IS_FULL
 from tests.made.forms import FORMS
-from tests.made.tampering import report_rewritten, resealed, script_rewritten, sealed
+from tests.made.tampering import report_rewritten, resealed, restated, script_rewritten, sealed
 from tests.soak.command import cloister
 from tests.soak.evidence import is_evidence
 from tests.soak.forgeries import Target, contents
@@ -216,6 +217,43 @@ def test_a_changed_file_is_refused(target, release):
     (release / "data.xlsx").write_text("")
 
     assert "1 file does not belong to the release" in refusal(release)
+
+
+OTHER_TEXTS = {
+    "carriage returns": lambda text: text.replace("\n", "\r\n"),
+    "quotes": lambda text: re.sub(r"\n(\w+)", r'\n"\1"', text, count=1),
+    "a blank line": lambda text: text + "\n",
+    "no last newline": lambda text: text[:-1],
+    "a byte order mark": lambda text: "\ufeff" + text,
+}
+
+
+@pytest.mark.sampled(14)
+@pytest.mark.parametrize("form", OTHER_TEXTS)
+def test_there_is_one_text_for_one_table(target, release, form):
+    """The same cells written otherwise could carry a message: refused, by name, in every CSV file."""
+    for name in (one for one in target.before if one.endswith(".csv")):
+        (release / name).write_bytes(OTHER_TEXTS[form](target.before[name].decode()).encode())
+        sealed(release, name)
+        assert name in refusal(release)
+        put_back(target, release)
+
+
+@pytest.mark.sampled(7)
+def test_there_is_one_manifest(target, release):
+    """Broken, with a part less, a key twice or white space more it is no manifest."""
+    path, text = release / "release.json", target.before["release.json"].decode()
+    stated = json.loads(text)
+    for key in stated:
+        restated(release, lambda manifest, key=key: manifest.pop(key))
+        assert is_refused(release), key
+        put_back(target, release)
+    for broken in ("{", text.replace('"schema"', '"schema": 1, "schema"', 1)):
+        path.write_text(broken)
+        assert "cannot be read as JSON" in refusal(release)
+    for old in ("{", "schema", ",\n"):
+        path.write_text(text.replace(old, old + " ", 1))
+        assert refusal(release)
 
 
 def refusal(folder):

@@ -165,15 +165,6 @@ def test_fields_say_what_a_release_can_say(folder, change, words):
         cl.verify_folder(folder)
 
 
-def test_keys_stand_once(folder):
-    """Of a key that stands twice, others might read the first value."""
-    path = folder / "release.json"
-    path.write_text(path.read_text().replace('"schema": 2,', '"schema": 2, "guarantee": {"rules": []},', 1))
-
-    with pytest.raises(InputError, match="cannot be read as JSON"):
-        cl.verify_folder(folder)
-
-
 @pytest.mark.parametrize("spec", ["level:1", "sim:2", "sup:5", "level:9", "sim:x", "level", "mine"])
 def test_words_that_make_another_policy(tmp_path, spec):
     """Whoever calls sets of their own as others are called has a release that holds: the words are left out."""

@@ -104,16 +104,6 @@ def test_what_every_release_says_must_be_there(tmp_path):
     refused(tmp_path / "release", manifest, "release says: seed, settings.keep_suppressed")
 
 
-def test_keys_stand_once(tmp_path):
-    """Of a key that stands twice, others might read the first value."""
-    written(tmp_path / "release")
-    path = tmp_path / "release" / "release.json"
-    path.write_text(path.read_text().replace('"k": ', '"k": 99, "k": ', 1))
-
-    with pytest.raises(cl.InputError, match="cannot be read as JSON"):
-        cl.verify_folder(tmp_path / "release")
-
-
 @pytest.mark.parametrize("name", ["iyengar", "arx", "precision", "discernibility", "average_class_size"])
 def test_losses_are_all_told(tmp_path, name):
     """A manifest that leaves one of its losses out is refused."""
