@@ -16,12 +16,17 @@ from .rules import CLASS_RULES, NOT_GIVEN, TABLE_RULES, NotAtHandError, forbids_
 from .statements import condition_of, find_violating
 
 
-def judge(rules: Sequence[Description], classes: ReleasedClasses, reference: Reference) -> list[pl.Series | str]:
-    """Return whether each class satisfies each rule about classes, in the order of ``classes.sizes``; or why not."""
+def judge(
+    rules: Sequence[Description], classes: ReleasedClasses, reference: Reference, sizes: pl.Series | None = None
+) -> list[pl.Series | str]:
+    """Return whether each class satisfies each rule about classes, in the order of ``classes.sizes``; or why not.
+
+    ``sizes``: of all classes, where these are only some of them
+    """
     found: list[pl.Series | str] = [""] * len(rules)
     columns = [*dict.fromkeys(rule["column"] for rule in rules if not _asks_for_more(rule) and "column" in rule)]
     in_sql: dict[int, Mapping[str, object]] = {}
-    sizes = classes.sizes[COUNT]
+    sizes = classes.sizes[COUNT] if sizes is None else sizes
     extremes = (0, 0) if sizes.is_empty() else (int(sizes.sort()[0]), int(sizes.sort()[-1]))
     for number, rule in enumerate(rules):
         if _asks_for_more(rule):
@@ -65,7 +70,7 @@ def _judge_in_sql(
 
 
 def releasable(
-    rules: Sequence[Description], classes: ReleasedClasses, reference: Reference, n_released: int
+    rules: Sequence[Description], every: ReleasedClasses, released: pl.DataFrame, reference: Reference
 ) -> pl.DataFrame | None:
     """Return the classes, with their sizes, that are released by the rules; None where a rule cannot be judged.
 
@@ -73,19 +78,28 @@ def releasable(
     Classes of one size go by their values, columns in the order of their names, wherever they stand in the file. A
     rule that lets nothing be suppressed releases all classes or none.
 
-    ``n_released``: classes that were released; how many had to be left out is judged by that number.
+    ``released``: the released classes, which were judged before, so that only the others are; how many had to be left
+    out is judged by their number.
     """
-    judged = judge([rule for rule in rules if not is_about_table(rule)], classes, reference)
+    keys = every.columns
+    others = every.sizes.join(released, on=keys, how="anti", nulls_equal=True)
+    if others.is_empty():
+        return every.sizes
+    packed = others.cast({key: every.records.schema[key] for key in keys})  # as the records are
+    left = ReleasedClasses(every.records.join(packed, on=keys, how="semi", nulls_equal=True), keys)
+    about_classes = [rule for rule in rules if not is_about_table(rule)]
+    judged = judge(about_classes, left, reference, every.sizes[COUNT])
     holds = [found for found in judged if isinstance(found, pl.Series)]
     if len(holds) < len(judged):
         return None
-    kept = classes.sizes.filter(*holds) if holds else classes.sizes
+    kept = left.sizes.filter(*holds) if holds else left.sizes
+    kept = pl.concat([every.sizes.join(released, on=keys, how="semi", nulls_equal=True), kept])
     about_table = [rule for rule in rules if is_about_table(rule)]
     if about_table:
-        kept = kept.sort([pl.col(COUNT), *(pl.col(name).fill_null("") for name in sorted(classes.columns))])
-        n_left_out = kept.height - n_released
+        kept = kept.sort([pl.col(COUNT), *(pl.col(name).fill_null("") for name in sorted(keys))])
+        n_left_out = kept.height - released.height
         kept = kept.slice(n_left_out) if _is_least(about_table, kept[COUNT].to_list(), n_left_out) else kept.clear()
-    is_whole = kept.height == classes.sizes.height
+    is_whole = kept.height == every.sizes.height
     return kept if is_whole or not any(forbids_suppression(rule) for rule in rules) else kept.clear()
 
 
