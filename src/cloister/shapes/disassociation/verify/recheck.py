@@ -30,6 +30,8 @@ ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSec
 class DisassociationChecker(Checker[DisassociationManifest, Disassociation, DisassociationSecret]):
     """Checks disassociated code sets."""
 
+    is_in_sql = True
+
     def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
         """Read the clusters."""
         return read_clusters(folder / CLUSTERS)
@@ -45,7 +47,8 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the promise."""
-        verdict = verify(release.files, release.original, release.manifest.settings.diversity or 1)
+        diversity = release.manifest.settings.diversity or 1
+        verdict = verify(release.files, release.original, diversity, release.findings())
         return replace(verdict, checks=(*verdict.checks, CHECKED))
 
     def derive(self, release: ReleaseFolder) -> DerivedChunks:
