@@ -37,6 +37,10 @@ class Derived(ABC):
     def report_counts(self) -> ReportCounts:
         """Return what the figures of the report are made of."""
 
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Return the released tables that are at hand, by the names of their files without endings."""
+        return {}
+
     def added_to(self, stated: Manifest) -> Manifest:
         """Return what the maker of a release states, with the parts that follow in their places."""
         manifest: Manifest = copy.deepcopy(stated)

@@ -194,12 +194,12 @@ def formulas_in(
 ) -> dict[str, list[str]]:
     """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name.
 
-    ``known``: what was written into some of them, so that they need not be read again
+    ``known``: the tables of some of them, by their names without endings, so that they need not be read again
     """
     found = {}
     for name in (name for name in manifest.files if name.endswith(".csv")):
-        if known is not None and name in known:
-            frames = iter([known[name]])
+        if known is not None and Path(name).stem in known:
+            frames = iter([known[Path(name).stem]])
         else:
             frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
         found[name] = sorted({column for frame in frames for column in formula_columns(frame)})

@@ -117,10 +117,6 @@ class Release(ABC):
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on the protected records as they are read back from a folder."""
 
-    def frames_written(self) -> dict[str, pl.DataFrame]:
-        """Return what CSV files of the release hold, by name, as far as it is at hand."""
-        return {}
-
     def summary(self) -> Manifest:
         """Return the manifest: settings, guarantee, utility, risk, search."""
         return self.manifest.published()
@@ -231,7 +227,7 @@ class Release(ABC):
             found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
         counts = self.derived.report_counts()
         figures = figures_of(counts, manifest.created) | {
-            "formulas": formulas_in(partial, manifest, self.frames_written())
+            "formulas": formulas_in(partial, manifest, self.derived.tables())
         }
         seconds = round(time.perf_counter() - started, DIGITS)
         spent = {"write": seconds, "total": round(manifest.seconds.total + seconds, DIGITS)}
@@ -254,10 +250,6 @@ class DataFileRelease(Release):
     def delimiter_written(self) -> str | None:
         """Return what separates the cells of the data file; None for Parquet."""
         return self.delimiter if self.format == "csv" else None
-
-    def frames_written(self) -> dict[str, pl.DataFrame]:
-        """Return what the data file holds."""
-        return {f"data.{self.format}": self.frame}
 
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write the data file."""

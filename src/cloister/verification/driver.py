@@ -17,7 +17,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.release.derived import Derived
-from cloister.release.figures import ReportCounts, figures_of
+from cloister.release.figures import figures_of
 from cloister.release.folder import MANIFEST, check_files, formulas_in, manifest_failures, read_data
 from cloister.release.head import CODEBOOK, SCRIPT, ManifestHead
 from cloister.release.manifest import AnyManifest, script_of, typed
@@ -173,7 +173,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     failures = [f"{place} in {MANIFEST} does not follow from the files" for place in derived.differing(manifest)]
     failures += [*checker.contradictions(release), *_codebook_failures(folder, derived.codebook())]
     failures += _script_failures(release, checker)
-    failures += _report_failures(folder, stated, derived.report_counts())
+    failures += _report_failures(folder, stated, derived)
     failures = failures or checker.unexpected(release)
     return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), verdict.unchecked)
 
@@ -198,9 +198,10 @@ def _script_failures(release: Opened[Any, Any, Any], checker: AnyChecker) -> lis
     return checks.failures if is_same else [*checks.failures, f"{SCRIPT} does not check what {MANIFEST} states"]
 
 
-def _report_failures(folder: Path, stated: AnyManifest, shown: ReportCounts) -> list[str]:
+def _report_failures(folder: Path, stated: AnyManifest, derived: Derived) -> list[str]:
     """The report must show the manifest and what follows from the files, in these bytes; it tells the time: no hash."""
-    figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, stated)}
+    figures = figures_of(derived.report_counts(), stated.created)
+    figures |= {"formulas": formulas_in(folder, stated, derived.tables())}
     expected = report_files(stated, figures)
     changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
     return [f"{name} does not say what {MANIFEST} and the released files say" for name in changed]

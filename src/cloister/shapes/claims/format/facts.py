@@ -108,6 +108,10 @@ class DerivedClaims(Derived):
             **voters,
         }
 
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return both files."""
+        return {table: self.files.of(table) for table in TABLES}
+
     def codebook(self) -> pl.DataFrame:
         """Return one row for each label of each quasi-identifier, and one for each other column."""
         return codebook(self.files, self.form)

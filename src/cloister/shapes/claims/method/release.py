@@ -244,10 +244,6 @@ class ClaimsRelease(Release):
         """Return the verdict on the released rows."""
         return self._check(self.files)
 
-    def frames_written(self) -> dict[str, pl.DataFrame]:
-        """Return what both files hold."""
-        return {f"{table}.{self.format}": self.files.of(table) for table in TABLES}
-
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write both files."""
         names = f"{PATIENTS}.{self.format}", f"{CLAIMS}.{self.format}"

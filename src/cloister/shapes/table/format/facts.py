@@ -73,6 +73,10 @@ class DerivedTable(Derived):
             ("risk",): self.facts.risk,
         }
 
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the data file; none of a table whose codes are reduced here."""
+        return {DATA: self.frame} if self.without is None else {}
+
     def codebook(self) -> pl.DataFrame:
         """Return one row for each label of each quasi-identifier that is released, and one for each other column."""
         return codebook(self.frame.select(table_columns(self.frame)), self.stated)

@@ -91,6 +91,11 @@ class DerivedTrajectories(Derived):
             parts["attributes",] = AttributesFile.of(beside.columns[1:])
         return parts
 
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the data file, and the file of attributes if there is one."""
+        beside = self.files.attributes
+        return {"data": self.files.frame} | ({} if beside is None else {"attributes": beside})
+
     def codebook(self) -> pl.DataFrame:
         """Return one row for each released label, and one for each other column."""
         return codebook(self.files, self.columns.code.hierarchy, self.columns.age.hierarchy)
