@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,8 @@ def protect_claims(
         origin = np.asarray(encoding.patient_rows[laid.patients], dtype=np.int64)
         original = PreparedOriginal(prepared.claims, origin)
         promise = ClaimsPromise(laid.form, published, risk)
-        passed(verify(laid.files, promise, original))
+        check = partial(verify, promise=promise, original=original)
+        passed(check(laid.files))
     with watch.stage("measure"):
         people = None
         if population is not None:
@@ -81,5 +83,5 @@ def protect_claims(
         files=laid.files,
         format=data.format,
         delimiter=data.delimiter,
-        _check=lambda found: verify(found, promise, original),
+        _check=check,
     )

@@ -1,6 +1,7 @@
 """The pipeline of code sets, by generalization."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from cloister.io.foreign import interruptible
 from cloister.release.release import Custody
@@ -40,7 +41,8 @@ def protect_by_generalization(
     guarantee = guarantee_of(request)
     beside = None if given.attributes is None else given.attributes.frame[protected.origin]
     with watch.stage("verify"):
-        passed(verify(released, guarantee, secret))
+        check = partial(verify, guarantee=guarantee, secret=secret)
+        passed(check(released))
     with watch.stage("measure"):
         exact = exact_figures(given, request, protected)
         policy = None if request.policy is None else as_published(request.policy, given.codes)
@@ -61,5 +63,5 @@ def protect_by_generalization(
         frame=data_frame(released, numbered=request.numbered, beside=beside),
         format=given.format,
         delimiter=given.delimiter,
-        _check=lambda found: verify(found, guarantee, secret),
+        _check=check,
     )

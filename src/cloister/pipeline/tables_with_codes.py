@@ -1,7 +1,7 @@
 """The pipeline of a table one of whose columns is a set of codes: that of a table, and its codes inside its classes."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import polars as pl
@@ -35,6 +35,21 @@ from .provenance import passed
 from .tables import take_table
 
 
+@dataclass(frozen=True, repr=False)
+class CheckOfBoth:
+    """Checks a table as it was protected, its codes reduced to whether there are any; and its codes."""
+
+    of_table: Callable[[pl.DataFrame], Verdict]
+    column: str
+    id_column: str | None
+    secret: DisassociationSecret
+
+    def __call__(self, frame: pl.DataFrame, released: Disassociation) -> Verdict:
+        """Return the verdict on a table with codes."""
+        of_table = self.of_table(with_presence(frame, self.column))
+        return verify_both(of_table, frame, self.column, self.id_column, released, self.secret)
+
+
 def protect_table_with_codes(
     source: Source,
     request: TableRequest,
@@ -66,12 +81,7 @@ def protect_table_with_codes(
     released, id_column = both.protected.released, None if request.ids is Ids.DROP else request.id
     secret = DisassociationSecret(both.codes, both.protected.cluster_of)
     with watch.stage("verify"):
-
-        def check(frame: pl.DataFrame, released: Disassociation) -> Verdict:
-            """Of the table as it was protected, its codes reduced to whether there are any; and of the codes."""
-            of_table = table_run.check(with_presence(frame, asked.column))
-            return verify_both(of_table, frame, asked.column, id_column, released, secret)
-
+        check = CheckOfBoth(table_run.check, asked.column, id_column, secret)
         passed(check(both.frame, released))
     with watch.stage("measure"):
         method = asked.request(released.k, both.policy)

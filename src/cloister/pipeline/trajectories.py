@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -88,7 +89,8 @@ def protect_trajectories(
             domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position, n_left_out
         )
         promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
-        passed(verify(files, promise, secret))
+        check = partial(verify, guarantee=promise, secret=secret)
+        passed(check(files))
     with watch.stage("measure"):
         exact = exact_figures(given, domain, protected)
         asked, columns = settings_of(given, request), columns_of(request)
@@ -123,7 +125,7 @@ def protect_trajectories(
         delimiter=given.delimiter,
         anonymized=protected.released,
         attributes=files.attributes,
-        _check=lambda found: verify(found, promise, secret),
+        _check=check,
     )
 
 
