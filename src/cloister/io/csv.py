@@ -11,6 +11,7 @@ import gzip
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -248,7 +249,8 @@ def csv_of(
         raise refusal
     names = ["" if name is None else name for name in cells.row(0)]
     if reading.row_index == KEEP:
-        names[0] = names[0] or KEPT_INDEX
+        free = (name for name in chain([KEPT_INDEX], (f"{KEPT_INDEX}_{n}" for n in count(2))) if name not in names)
+        names[0] = names[0] or next(free)
     elif len(names) > 1 and _is_row_index(names[0], cells.to_series(0).slice(1)):
         cells, names = cells.drop(cells.columns[0]), names[1:]
         kept = f"{setting('row_index', KEEP)} keeps it"

@@ -30,7 +30,7 @@ from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
 from cloister.io.read import is_parquet, read_table, without_texts
 from cloister.io.write import csv_pieces, private_file, sha256, write_parquet_of, write_pieces
-from cloister.settings.reading import HowRead, ReadingWords
+from cloister.settings.reading import KEEP, HowRead, ReadingWords
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -264,7 +264,8 @@ class _Digest(io.BytesIO):
 def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
     """Yield the records of a released file in its order, some at a time where they are many."""
     if delimiter is not None and not is_large(path):
-        return iter([csv_of(load_bytes(path), path.name, ReadingWords(encoding="utf-8", delimiter=delimiter)).frame])
+        reading = ReadingWords(encoding="utf-8", delimiter=delimiter, row_index=KEEP)
+        return iter([csv_of(load_bytes(path), path.name, reading).frame])
     return frames_of(path, delimiter)
 
 

@@ -5,6 +5,7 @@ again, by the same functions, and compares.
 """
 
 import copy
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -12,7 +13,7 @@ from typing import TypeAlias
 import polars as pl
 
 from cloister.release.figures import ReportCounts
-from cloister.release.head import Section, same
+from cloister.release.head import Section
 from cloister.results import Manifest
 
 Place: TypeAlias = tuple[str, ...]
@@ -52,9 +53,10 @@ class Derived(ABC):
         return manifest
 
     def differing(self, manifest: Manifest) -> list[str]:
-        """Return the places of a manifest that say something else than what follows, by their names."""
+        """Return the places of a manifest that say something else than what follows, or in another order."""
+        parts = {place: published(part) for place, part in self.parts().items()}
         return [
-            ".".join(place) for place, part in self.parts().items() if not same(_at(manifest, place), published(part))
+            ".".join(place) for place, part in parts.items() if json.dumps(_at(manifest, place)) != json.dumps(part)
         ]
 
 

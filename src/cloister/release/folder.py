@@ -16,6 +16,7 @@ from cloister.release.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, PATIENTS
 from cloister.release.head import MANIFEST as MANIFEST
 from cloister.release.manifest import AnyManifest, outline_of
 from cloister.results import Figures, Manifest
+from cloister.settings.reading import KEEP
 from cloister.version import __version__
 
 REPORT = "report.html"
@@ -35,7 +36,7 @@ SCHEMA: Literal[2] = 2
 def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
     """Read a released data file."""
     if path.suffix == ".csv":
-        return read_table(path, encoding="utf-8", delimiter=delimiter).frame
+        return read_table(path, encoding="utf-8", delimiter=delimiter, row_index=KEEP).frame
     return read_table(path).frame
 
 

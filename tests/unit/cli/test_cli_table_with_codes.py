@@ -179,3 +179,20 @@ def test_more_of_a_code_than_a_reconstruction_has(protect, cloister, tmp_path):
     changed(tmp_path / "release", "data.csv", lambda text: text.replace(row, f"{row} V58.66", 1))
 
     assert cloister("verify", tmp_path / "release").code == 1
+
+
+def test_a_release_too_large_to_be_read_at_once(protect, cloister, tmp_path, monkeypatch):
+    """Many records are read in pieces elsewhere; records with codes are always read row by row."""
+    monkeypatch.setattr("cloister.io.tally.LARGE", 1)
+    monkeypatch.setattr("cloister.io.tally.LARGE_BYTES", 1)
+
+    assert protect().code == 0
+    assert cloister("verify", tmp_path / "release").code == 0
+
+
+def test_a_policy_that_nobody_asked_for(protect, cloister, tmp_path):
+    """A utility policy is named where its sets are counted, and nowhere else."""
+    assert protect().code == 0
+    restated(tmp_path / "release", lambda manifest: manifest["codes"]["settings"].update(policy="someone.json"))
+
+    assert "codes.utility.constraints" in cloister("verify", tmp_path / "release").err

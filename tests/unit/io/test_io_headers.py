@@ -44,10 +44,10 @@ def test_a_row_index_is_kept_where_that_is_asked(name, kept, tmp_path):
 
 
 def test_a_kept_row_index_does_not_hide_a_column_of_that_name(tmp_path):
-    """Two columns of one name are refused, also where cloister gave one of the names."""
-    (tmp_path / "some.csv").write_text(",row_index\n1,30\n2,40\n")
-    with pytest.raises(InputError, match="columns 1 and 2 have the same name"):
-        read_table(tmp_path / "some.csv", row_index="keep")
+    """Where there is a column of the name that it gets, it gets another."""
+    (tmp_path / "some.csv").write_text(",row_index,sex\n7,1,F\n8,2,M\n")
+
+    assert read_table(tmp_path / "some.csv", row_index="keep").frame.columns == ["row_index_2", "row_index", "sex"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from cloister.release.figures import ReportCounts
 from cloister.release.head import CLUSTERS, WITH_CODES, Count, FileSpec, Positive, Section, fitting
 from cloister.results import Manifest
 from cloister.shapes.codes.data import CodeSets, encode
-from cloister.shapes.codes.manifest import PolicySets
+from cloister.shapes.codes.manifest import PolicySets, has_sets
 from cloister.shapes.codes.policy import UtilityPolicy
 from cloister.shapes.disassociation.format.data import (
     Disassociation,
@@ -179,6 +179,11 @@ class CodesSection(Section):
     utility: DisassociationUtility
     risk: TiedCodes
     clusters: ClusterCounts
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        counts_sets = self.utility.constraints is not None
+        return fitting(self, {"utility.constraints": counts_sets is has_sets(self.settings.policy)})
 
 
 class TableWithCodesManifest(TableManifest):

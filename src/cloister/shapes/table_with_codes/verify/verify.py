@@ -10,6 +10,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT
 from cloister.io import as_text
+from cloister.release.folder import read_data
 from cloister.release.head import CLUSTERS
 from cloister.results import Verdict
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
@@ -20,15 +21,7 @@ from cloister.shapes.disassociation.verify.recheck import expectation_failures, 
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.disassociation.verify.verify import verify as verify_codes
 from cloister.shapes.table.format.manifest import guarantee_of
-from cloister.shapes.table.verify.recheck import (
-    check_table,
-    checked,
-    derive,
-    found_in,
-    original_of,
-    read_released,
-    source_of,
-)
+from cloister.shapes.table.verify.recheck import check_table, checked, derive, found_in, original_of, source_of
 from cloister.shapes.table.verify.verify import generalized
 from cloister.shapes.table_with_codes.format.data import (
     PRESENT,
@@ -158,11 +151,13 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
 
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
         """Read the data file and the clusters."""
-        frame, released = read_released(folder, manifest), read_clusters(folder / CLUSTERS)
-        if released.repeats or released.sensitive.size or not released.class_columns:
-            raise InputError(f"{CLUSTERS} is not that of a table with codes")
+        # Rows, never runs of them: each has a set of codes of its own.
+        frame = read_data(folder / f"data{manifest.suffix}", manifest.settings.delimiter)
         if tuple(frame.columns) != tuple(manifest.columns):
             raise InputError("the data file does not have the columns that release.json declares")
+        released = read_clusters(folder / CLUSTERS)
+        if released.repeats or released.sensitive.size or not released.class_columns:
+            raise InputError(f"{CLUSTERS} is not that of a table with codes")
         return _Files(frame, released, with_presence(frame, manifest.codes.column))
 
     def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
