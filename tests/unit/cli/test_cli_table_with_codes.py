@@ -74,7 +74,11 @@ def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, w
         ("codebook.csv", lambda text: text.replace("as recorded", "as told", 1), "codebook"),
         ("release.json", lambda manifest: manifest["codes"]["guarantee"]["rules"][0].update(m=9), "guarantee"),
         ("release.json", lambda manifest: manifest["codes"]["settings"].update(k=9), "settings"),
-        ("release.json", lambda manifest: manifest["codes"]["patients"].update(with_codes=9), "the counts in release.json"),
+        (
+            "release.json",
+            lambda manifest: manifest["codes"]["patients"].update(with_codes=9),
+            "the counts in release.json",
+        ),
         ("release.json", lambda manifest: manifest["codes"]["utility"].update(occurrences_told=9), "utility"),
         ("release.json", lambda manifest: manifest["codes"].update(more=9), "keys"),
         ("release.json", lambda manifest: manifest["codes"]["settings"].update(max_cluster_size="x"), "settings"),
