@@ -172,7 +172,7 @@ def test_missing_codes(classic, tmp_path):
     texts = [" ".join(record) for record in RECORDS] + ["", "NA", "NA NA", "   "]
     frame = pl.DataFrame({"id": range(len(texts)), "codes": texts})
     frame.write_parquet(tmp_path / "codes.parquet")
-    place, request = SparkFiles(tmp_path / "codes.parquet"), DisassociationRequest(3, 2)
+    place, request = SparkFiles(tmp_path / "codes.parquet"), DisassociationRequest(3, 2, drop_empty=True)
     source = CodesOnSpark(place, missing=("NA",), drop_empty=True)
     release = protect_codes_on_spark(source, lambda _: request, classic.word)
 
