@@ -19,7 +19,7 @@ from cloister.attacks.simulation import OpenedRelease
 from cloister.cli import commands, main
 from cloister.errors import NoSafeRelease
 from cloister.exploration.setting_keys import KeyedShape
-from cloister.pipeline.provenance import completed, passed
+from cloister.pipeline.provenance import add_provenance, passed
 from cloister.release.codebook import codebook_of
 from cloister.release.derived import Derived
 from cloister.release.figures import Counted, ReportCounts
@@ -224,7 +224,7 @@ class PreparedWords(Prepared):
             "utility": {"loss": 0.5},
         }
         return WordsRelease(
-            manifest=completed(
+            manifest=add_provenance(
                 stated, derived, source=self.options.data.name, seed=0, watch=self.run.watch, written=("csv", ",")
             ),
             derived=derived,

@@ -21,7 +21,8 @@ from cloister.shapes.trajectories.format.data import (
     WrittenTrajectories,
 )
 from cloister.shapes.trajectories.format.request import AttributesTable, GivenTrajectories
-from cloister.shapes.trajectories.verify.verify import ExpectedGuarantee, verify
+from cloister.shapes.trajectories.verify.statements import ExpectedGuarantee
+from cloister.shapes.trajectories.verify.verify import verify
 
 CODES = hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"], ["ab", "ab", "*"]])
 AGES = intervals(2, 4, top=7)

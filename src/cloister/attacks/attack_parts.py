@@ -19,6 +19,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.release.folder import read_manifest
+from cloister.release.head import MANIFEST
 from cloister.release.manifest import AnyManifest, typed
 from cloister.release.release import Release
 from cloister.settings.reading import ReadingWords
@@ -267,6 +268,8 @@ def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Re
 
     ``manifest``: of the release; it need not be in the folder yet
     """
+    if (must := manifest.must_list()) is not None:
+        raise InputError(f"{MANIFEST} must list {must}.", file=MANIFEST)
     known = replace(known, original=original)
     opened: OpenedRelease = load(FORMS[manifest.form].attack)(folder, manifest, known, seed)
     return opened

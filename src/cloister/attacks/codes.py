@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.errors import InputError
 from cloister.kernels.ragged import owners, postings
-from cloister.release.folder import read_data
+from cloister.release.folder import read_tables
+from cloister.release.manifest import CodeSetsManifest
 from cloister.shapes.codes.data import CODES, CodeSets
-from cloister.shapes.codes.manifest import CodesManifest
 from cloister.shapes.generalization.format.data import BETWEEN, CLOSE, OPEN, named
 from cloister.shapes.generalization.format.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.shapes.generalization.verify.recheck import known_privacy
@@ -181,12 +180,9 @@ def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
     return (*some, KnowledgeStep(f"{before}all codes", None))
 
 
-def read_cells(folder: Path, manifest: CodesManifest) -> pl.Series:
+def read_cells(folder: Path, manifest: CodeSetsManifest) -> pl.Series:
     """Return the terms of each record of the data file, as text."""
-    name = manifest.data_file
-    frame = pl.DataFrame() if name is None else read_data(folder / name, manifest.settings.delimiter)
-    if CODES not in frame.columns:
-        raise InputError(f"The release has no data file with a column {CODES}.", file=name)
+    (frame,) = read_tables(folder, manifest).values()
     return frame[CODES].cast(pl.String)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import as_text, from_native, without_formulas
-from cloister.release.folder import read_data
+from cloister.release.folder import read_tables
 from cloister.release.head import CLUSTERS
 from cloister.settings.reading import how_read
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
@@ -105,17 +105,12 @@ def _opened(
 
 def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> pl.DataFrame:
     """Return the released records; rows of suppressed ones are set aside."""
-    name = manifest.data_file
     if manifest.table is not None:
         raise InputError(
             "The records of this release are in a database, and attacks look at files. Write the protected table to a "
             "file, and simulate on a release that is made of files."
         )
-    if name is None:
-        raise InputError("The release names no data file, or two.", file="release.json")
-    frame = read_data(folder / name, manifest.settings.delimiter)
-    if tuple(frame.columns) != promise.columns:
-        raise InputError(f"{name} does not have the columns that release.json declares.", file=name)
+    (frame,) = read_tables(folder, manifest).values()
     if not promise.stars:
         return frame
     others = [as_text(frame[column]) == ROOT for column in promise.columns if column != promise.id]

@@ -18,7 +18,7 @@ from cloister.errors import InputError
 from cloister.io import CodeColumns, EventColumns, Query, write_private
 from cloister.io.columns import check_header
 from cloister.pipeline.table_request import split_wanted
-from cloister.release.folder import MANIFEST
+from cloister.release.head import MANIFEST
 from cloister.results import Figures
 from cloister.risk.assessment import Attackers
 from cloister.settings.reading import how_read

@@ -17,7 +17,8 @@ from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
 from cloister.jobs.running import JobRun, parts_as_read
 from cloister.pipeline.output_paths import release_at, tidy_beside
-from cloister.release.folder import MANIFEST, any_manifest
+from cloister.release.folder import any_manifest
+from cloister.release.head import MANIFEST
 from cloister.settings.reading import reading_of
 from cloister.verification.driver import Request
 

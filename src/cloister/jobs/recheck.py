@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import GuaranteeViolation, name_few
-from cloister.release.folder import MANIFEST, REPORTS, is_file, manifest_failures, read_manifest
-from cloister.release.head import read_section
+from cloister.release.folder import REPORTS, is_file, manifest_failures, read_manifest
+from cloister.release.head import MANIFEST, read_section
 from cloister.release.manifest import typed
 from cloister.results import Manifest, Verdict
 

@@ -18,8 +18,8 @@ import polars as pl
 
 from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
-from cloister.release.folder import MANIFEST, REPORTS, any_manifest, is_release, json_bytes
-from cloister.release.head import WITHOUT_RECORDS, same
+from cloister.release.folder import REPORTS, any_manifest, is_release, json_bytes
+from cloister.release.head import MANIFEST, WITHOUT_RECORDS, same
 from cloister.release.manifest import outline_of, typed
 from cloister.release.release import is_internal
 from cloister.results import DIGITS, Manifest

@@ -13,10 +13,10 @@ from cloister.results import Stopwatch
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.facts import facts_of
 from cloister.shapes.claims.format.manifest import ClaimsPromise
-from cloister.shapes.claims.format.population import counted, read_population, voter_list
+from cloister.shapes.claims.format.population import count_people, read_population, voter_list
 from cloister.shapes.claims.format.released_columns import QUASI, TABLES, plan_published
 from cloister.shapes.claims.method.encode import encode
-from cloister.shapes.claims.method.figures import described, evaluate, exact_figures, risk_of_release
+from cloister.shapes.claims.method.figures import describe_claims, evaluate, exact_figures, risk_of_release
 from cloister.shapes.claims.method.prepare import prepare
 from cloister.shapes.claims.method.protect import deidentify, load_kernels, settings_of
 from cloister.shapes.claims.method.release import ClaimsRelease, lay_out
@@ -24,7 +24,7 @@ from cloister.shapes.claims.verify.original import PreparedOriginal
 from cloister.shapes.claims.verify.recheck import crosswalk_of
 from cloister.shapes.claims.verify.verify import verify
 
-from .provenance import check_useful, completed, passed
+from .provenance import add_provenance, check_useful, passed
 
 
 def protect_claims(
@@ -63,14 +63,14 @@ def protect_claims(
     with watch.stage("measure"):
         people = None
         if population is not None:
-            people = counted(population, prepared.claims, laid.files.patients, laid.form)
+            people = count_people(population, prepared.claims, laid.files.patients, laid.form)
         facts = facts_of(laid.files, laid.form, published)
         voters = facts.voters if people is None else voter_list(people, settings.k, is_population=True)
         attacks = evaluate(prepared, protected, laid, people)
-        stated, derived = described(data, prepared, protected, laid, risk, facts, attacks, voters)
+        stated, derived = describe_claims(data, prepared, protected, laid, risk, facts, attacks, voters)
         secret = crosswalk_of(data, prepared.claims, origin, laid.files.patients.to_series(0))
     return ClaimsRelease(
-        manifest=completed(
+        manifest=add_provenance(
             stated,
             derived,
             source=data.names[0],

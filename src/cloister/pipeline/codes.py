@@ -9,7 +9,7 @@ from cloister.io.foreign import interruptible
 from cloister.release.release import Custody
 from cloister.results import Manifest, Stopwatch
 from cloister.shapes.codes.data import GivenCodes
-from cloister.shapes.codes.manifest import data_frame, described, left_out_of
+from cloister.shapes.codes.manifest import data_frame, describe_code_sets, left_out_of
 from cloister.shapes.codes.policy import as_published
 from cloister.shapes.codes.request import check_codes
 from cloister.shapes.disassociation.format.data import DisassociationRequest, ProtectedCodes
@@ -19,7 +19,7 @@ from cloister.shapes.disassociation.method.protect import disassociate, load_ker
 from cloister.shapes.disassociation.method.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
-from .provenance import completed, passed
+from .provenance import add_provenance, passed
 
 
 def protect_codes(
@@ -59,7 +59,7 @@ def verified_codes(
         stated, derived = describe_disassociation(given, request, protected)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
     return CodesRelease(
-        manifest=completed(
+        manifest=add_provenance(
             stated, derived, source=given.name, seed=seed, watch=watch, written=("csv", given.delimiter)
         ),
         derived=derived,
@@ -79,4 +79,4 @@ def describe_disassociation(
     settings = settings_of(given, request, None if policy is None else as_published(policy, given.codes).spec)
     sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(given.codes))
     left_out = left_out_of(given.n_empty, settings.k)
-    return described(given, settings, "disassociation"), DerivedChunks(released, settings, sets, left_out)
+    return describe_code_sets(given, settings, "disassociation"), DerivedChunks(released, settings, sets, left_out)

@@ -7,7 +7,7 @@ from cloister.io.foreign import interruptible
 from cloister.release.release import Custody
 from cloister.results import Stopwatch
 from cloister.shapes.codes.data import GivenCodes
-from cloister.shapes.codes.manifest import described, left_out_of
+from cloister.shapes.codes.manifest import describe_code_sets, left_out_of
 from cloister.shapes.codes.policy import as_published, classified
 from cloister.shapes.codes.request import check_codes
 from cloister.shapes.generalization.format.data import GeneralizationRequest
@@ -18,7 +18,7 @@ from cloister.shapes.generalization.method.protect import generalize, load_kerne
 from cloister.shapes.generalization.method.release import GeneralizedCodesRelease, check_size, check_writable
 from cloister.shapes.generalization.verify.verify import GeneralizationSecret, guarantee_of, verify
 
-from .provenance import check_useful, completed, passed
+from .provenance import add_provenance, check_useful, passed
 
 
 def protect_by_generalization(
@@ -51,10 +51,10 @@ def protect_by_generalization(
         left_out = left_out_of(given.n_empty, settings.k, given.codes.n_records - released.n_records)
         derived = DerivedTerms(released, settings, left_out, beside)
         utility = utility_of(derived.facts[0], request, protected)
-        stated = described(given, settings, str(request.method)) | {"utility": utility.published()}
+        stated = describe_code_sets(given, settings, str(request.method)) | {"utility": utility.published()}
         check_useful(protected.figures.ncp, accept_empty=request.accept_empty)
     return GeneralizedCodesRelease(
-        manifest=completed(
+        manifest=add_provenance(
             stated, derived, source=given.name, seed=seed, watch=watch, written=(given.format, given.delimiter)
         ),
         derived=derived,

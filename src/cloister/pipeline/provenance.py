@@ -29,7 +29,7 @@ def check_useful(loss: float, *, accept_empty: bool) -> None:
         )
 
 
-def completed(
+def add_provenance(
     particular: Manifest, derived: Derived, *, source: str, seed: int, watch: Stopwatch, written: tuple[str, str]
 ) -> AnyManifest:
     """Return the manifest of files that are not written yet.
@@ -53,4 +53,4 @@ def completed(
         "seconds": watch.table(),
         "files": {},
     }
-    return typed(derived.added_to(particular | head))
+    return typed(derived.add_to(particular | head))

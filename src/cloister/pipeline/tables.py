@@ -19,7 +19,7 @@ from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.format.options import MONDRIAN
 from cloister.shapes.table.method.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.shapes.table.method.describe import (
-    described,
+    describe_table,
     exact_figures,
     original_of,
     populations_of,
@@ -32,7 +32,7 @@ from cloister.shapes.table.method.recoding.choice import RecordCodes
 from cloister.shapes.table.method.vanished import describe_lost, find_vanished
 from cloister.shapes.table.verify.verify import verify
 
-from .provenance import completed, passed
+from .provenance import add_provenance, passed
 from .table_refusals import accepted_as_recorded, accepted_beside_labels, said_of_empty
 
 Made = TypeVar("Made", bound=TableRelease)
@@ -68,7 +68,7 @@ class TableRun:
         """Return the release of the table; what is particular to its kind may take the place of what all have.
 
         ``derived``: what follows from its files, where these are more than a table
-        ``also``: what its manifest states beside what it states of any table
+        ``also``: further parts of its manifest
         """
         frame, derived = self.protected.frame, derived or self.derived
         stated = derived.stated.published() | (also or {})
@@ -76,7 +76,7 @@ class TableRun:
             "data": frame,
             "frame": frame,
             "encoded": self.table,
-            "manifest": completed(
+            "manifest": add_provenance(
                 stated, derived, source=source, seed=seed, watch=watch, written=(format, delimiter or ",")
             ),
             "derived": derived,
@@ -153,7 +153,7 @@ def take_encoded(
         accepted = [*accepted, *beside]
         request = with_published_rules(request, protected.suppressed, n)
         utility = exact_utility(table, protected, request)
-        derived = described(utility, table, protected, request, source, accepted)
+        derived = describe_table(utility, table, protected, request, source, accepted)
     with watch.stage("verify"):
         # What the manifest promises is verified, and beside it what it does not publish.
         limit = suppression_limit(request.suppression, n)

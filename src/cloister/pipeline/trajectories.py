@@ -32,9 +32,10 @@ from cloister.shapes.trajectories.format.request import (
 from cloister.shapes.trajectories.method.figures import exact_figures, frequent_pairs, utility_of
 from cloister.shapes.trajectories.method.protect import ClusterBlocks, anonymize, load_kernels
 from cloister.shapes.trajectories.method.release import TrajectoriesRelease, crosswalk, order_of, written
-from cloister.shapes.trajectories.verify.verify import ExpectedGuarantee, Secret, losses_agree, verify
+from cloister.shapes.trajectories.verify.statements import ExpectedGuarantee
+from cloister.shapes.trajectories.verify.verify import Secret, losses_agree, verify
 
-from .provenance import check_useful, completed, passed
+from .provenance import add_provenance, check_useful, passed
 
 
 def fit_to_each_other(given: GivenTrajectories, request: TrajectoriesRequest) -> tuple[FittedTrajectories, Attributes]:
@@ -115,7 +116,7 @@ def protect_trajectories(
                 request.workload, request, domain.trajectories, files.frame, derived.codebook()
             )
     return TrajectoriesRelease(
-        manifest=completed(
+        manifest=add_provenance(
             stated, derived, source=given.name, seed=seed, watch=watch, written=(given.format, given.delimiter)
         ),
         derived=derived,

@@ -395,7 +395,7 @@ def of_table(
 
 
 def _texts(folder: Path, manifest: "TableManifest | TrajectoriesManifest") -> pl.DataFrame:
-    frame = read_data(folder / str(manifest.data_file), manifest.settings.delimiter)
+    frame = read_data(folder / manifest.data_file, manifest.settings.delimiter)
     return pl.DataFrame([as_text(column) for column in frame])
 
 

@@ -42,7 +42,7 @@ class Derived(ABC):
         """Return the released tables that are at hand, by the names of their files without endings."""
         return {}
 
-    def added_to(self, stated: Manifest) -> Manifest:
+    def add_to(self, stated: Manifest) -> Manifest:
         """Return what the maker of a release states, with the parts that follow in their places."""
         manifest: Manifest = copy.deepcopy(stated)
         for place, part in self.parts().items():

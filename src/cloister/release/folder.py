@@ -12,8 +12,7 @@ import polars as pl
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
-from cloister.release.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, PATIENTS_AND_CLAIMS, SCRIPT
-from cloister.release.head import MANIFEST as MANIFEST
+from cloister.release.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, MANIFEST, PATIENTS_AND_CLAIMS, SCRIPT
 from cloister.release.manifest import AnyManifest, outline_of
 from cloister.results import Figures, Manifest
 from cloister.settings.reading import KEEP
@@ -41,7 +40,7 @@ def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
 
 
 def read_tables(folder: Path, manifest: AnyManifest) -> dict[str, pl.DataFrame]:
-    """Read the tables of a release, as text, by the names of their files.
+    """Read the tables of a release, by the names of their files; those of Parquet have types.
 
     Raises
     ------
@@ -53,7 +52,7 @@ def read_tables(folder: Path, manifest: AnyManifest) -> dict[str, pl.DataFrame]:
         frame = read_data(folder / spec.name, manifest.settings.delimiter)
         if tuple(frame.columns) != spec.columns:
             raise InputError(f"{spec.name} does not have the columns that {MANIFEST} declares.", file=spec.name)
-        tables[spec.name] = frame.cast(pl.String)
+        tables[spec.name] = frame
     return tables
 
 

@@ -156,7 +156,7 @@ ATTRIBUTES = "attributes.csv"
 QUASI = "quasi-identifier"
 
 WITH_CODES = "codes"
-"""The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
+"""The part of the manifest that a table with a column of codes has; its clusters are in a file of their own."""
 
 
 @dataclass(frozen=True)
@@ -192,12 +192,6 @@ class ManifestHead(Section):
         return {name: found[name] for name in (*FIRST, *between, *LAST) if name in found}
 
     @property
-    def data_file(self) -> str | None:
-        """The name of the data file; None where none is listed, or two."""
-        listed = [name for name in DATA if name in self.files]
-        return listed[0] if len(listed) == 1 else None
-
-    @property
     def with_records(self) -> list[str]:
         """Names of the files that have released records."""
         return [name for name in self.files if name not in WITHOUT_RECORDS]
@@ -213,9 +207,14 @@ class ManifestHead(Section):
         found = {name.removesuffix(".parquet") for name in self.files if name.endswith(".parquet")}
         return ".parquet" if found and not any(f"{name}.csv" in self.files for name in found) else ".csv"
 
+    @property
+    def data_file(self) -> str:
+        """The name of the data file, of forms that have one."""
+        return f"data{self.suffix}"
+
     def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the files of such a release but codebook and script; one of all declared columns if not said here."""
-        return (FileSpec(f"data{self.suffix}", tuple(self.roles())),)
+        """Return the files of such a release except codebook and script: by default one with all declared columns."""
+        return (FileSpec(self.data_file, tuple(self.roles())),)
 
     @property
     def empty(self) -> list[str]:

@@ -19,7 +19,6 @@ from cloister.release.derived import Derived
 from cloister.release.figures import OriginalCounts, ReportCounts, exact_figures_of, figures_of
 from cloister.release.folder import (
     FIGURES,
-    MANIFEST,
     REPORT,
     formulas_in,
     holds_files_alone,
@@ -28,7 +27,7 @@ from cloister.release.folder import (
     read_data,
     release_around,
 )
-from cloister.release.head import CODEBOOK, SCRIPT
+from cloister.release.head import CODEBOOK, MANIFEST, SCRIPT
 from cloister.release.manifest import AnyManifest, rule_words, rules_of, script_of, with_parts
 from cloister.report import report_files
 from cloister.results import DIGITS, Figures, Manifest, Verdict
@@ -218,10 +217,11 @@ class Release(ABC):
             write_private(partial / SCRIPT, script.text().encode())
             manifest = with_parts(manifest, files=files | {SCRIPT: f"sha256:{sha256(partial / SCRIPT)}"})
         found: Figures = {}
+        more: Figures = {}
         if self.attack is not None:
             begun = time.perf_counter()
             attacked = self.attack.on(partial, manifest)
-            manifest = with_parts(manifest, attack=attacked.as_manifest())
+            more["attack"] = attacked.as_manifest()
             seconds = time.perf_counter() - begun
             started += seconds  # an attack is no writing, and its time is the custodian's
             found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
@@ -231,7 +231,7 @@ class Release(ABC):
         }
         seconds = round(time.perf_counter() - started, DIGITS)
         spent = {"write": seconds, "total": round(manifest.seconds.total + seconds, DIGITS)}
-        manifest = with_parts(manifest, seconds=manifest.seconds.published() | spent)
+        manifest = with_parts(manifest, seconds=manifest.seconds.published() | spent, **more)
         for name, content in report_files(manifest, figures).items():
             write_private(partial / name, content)
         write_private(partial / MANIFEST, json_bytes(manifest.published()))

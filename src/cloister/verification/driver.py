@@ -18,8 +18,8 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.release.derived import Derived
 from cloister.release.figures import figures_of
-from cloister.release.folder import MANIFEST, check_files, formulas_in, manifest_failures, read_data
-from cloister.release.head import CODEBOOK, SCRIPT, ManifestHead
+from cloister.release.folder import check_files, formulas_in, manifest_failures, read_data
+from cloister.release.head import CODEBOOK, MANIFEST, SCRIPT, ManifestHead
 from cloister.release.manifest import AnyManifest, script_of, typed
 from cloister.report import report_files
 from cloister.results import Checks, Manifest, Verdict

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 OUT_OF_MEMORY = "OutOfMemoryException"
 PACKAGE = Path(__file__).parents[1]
 NO_SQL = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|--[^\n]*|'[^'\n]*'", re.DOTALL)
-"""What templates have beside SQL, its comments and its texts."""
+"""Placeholders of templates, comments and texts: everything that is no SQL."""
 
 
 DESCRIPTORS = "/proc/self/fd"

@@ -24,7 +24,7 @@ from cloister.io.query import file_of, is_address, is_file_of_sql
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.running import JobRun, options_of
 from cloister.pipeline.table_shape import PreparedTable, rows_where_it_runs
-from cloister.release.folder import MANIFEST
+from cloister.release.head import MANIFEST
 from cloister.results import SearchResult
 from cloister.risk.prosecutor import group
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers

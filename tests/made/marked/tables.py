@@ -152,7 +152,7 @@ STAGES = (
     "cloister.pipeline.tables.verify",
     "cloister.shapes.table.method.describe.facts_of",
     "cloister.shapes.table.method.describe.public_utility",
-    "cloister.pipeline.tables.described",
+    "cloister.pipeline.tables.describe_table",
     "cloister.shapes.table.format.facts.codebook",
     "cloister.shapes.table.method.encode.distinct_rows",
     "cloister.shapes.table.method.recoding.choice.search",

@@ -194,7 +194,7 @@ def input_settings(given: GivenCodes, request: CodesRequest, policy: str | None)
     }
 
 
-def described(given: GivenCodes, settings: SharedCodesSettings, method: str) -> Manifest:
+def describe_code_sets(given: GivenCodes, settings: SharedCodesSettings, method: str) -> Manifest:
     """Return what is stated of any release of code sets; what tells patients apart is an id, or nothing."""
     has_ids = given.columns.id is not None or given.codes.ids is not None
     return {

@@ -21,7 +21,7 @@ from cloister.release.manifest import typed
 from cloister.report.page import assumed_words
 from cloister.shapes.claims.format.data import PATIENT, claims_of
 from cloister.shapes.claims.format.manifest import ClaimsPromise, ClaimsRisk
-from cloister.shapes.claims.format.population import counted, read_population
+from cloister.shapes.claims.format.population import count_people, read_population
 from cloister.shapes.claims.method.adversaries import stays_of
 from cloister.shapes.claims.method.adversary_draws import adversary_power
 from cloister.shapes.claims.method.code_steps import exclusions
@@ -209,7 +209,7 @@ def test_people_are_counted_at_the_levels_of_the_release(tmp_path):
     levels = tuple({"sex": 0, "age": 2}.get(column.name, 0) for column in encoding.claims.columns)
     laid = lay_out(prepared, encoding, ReleasedClaims.everything(encoding.claims), levels)
     rows = encoding.patient_rows[laid.patients].tolist()
-    found = counted(read_population(prepared), prepared, laid.files.patients, laid.form)
+    found = count_people(read_population(prepared), prepared, laid.files.patients, laid.form)
 
     assert prepared.patients["age"].cast(pl.String).to_list() == ["57", "0"]
     assert found.columns == ("sex", "age")

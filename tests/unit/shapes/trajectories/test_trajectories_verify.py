@@ -9,7 +9,8 @@ from tests.made.trajectories import FIGURE_3, FIGURE_4, figure_1
 
 from cloister.results import Checks
 from cloister.shapes.trajectories.format.data import Diversity, WrittenTrajectories
-from cloister.shapes.trajectories.verify.verify import ExpectedGuarantee, Secret, check_original, exact_losses, verify
+from cloister.shapes.trajectories.verify.statements import ExpectedGuarantee
+from cloister.shapes.trajectories.verify.verify import Secret, check_original, exact_losses, verify
 
 FIGURE_1C = [
     (1, "401", "38"),

@@ -66,7 +66,7 @@ class ClaimsFacts:
     unbounded: Unbounded
     voters: VoterList
 
-    def counted(self, step: Step) -> Step:
+    def count_in_step(self, step: Step) -> Step:
         """Return a step with the counts that the files give; suppression counts what the files do not show, too."""
         counts = self.counts.get(step.step)
         return step.counting({**step.counts, **(counts or {})} if step.step == SUPPRESSION else counts)
@@ -102,7 +102,7 @@ class DerivedClaims(Derived):
             ("utility", "labels"): facts.labels,
             ("utility", "labels_of_patients"): facts.labels_of_patients,
             ("choice", "levels"): Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
-            ("steps",): [facts.counted(step) for step in self.steps],
+            ("steps",): [facts.count_in_step(step) for step in self.steps],
             ("representativeness", "median_claims_released"): facts.median_claims,
             ("sensitivity", "unbounded"): facts.unbounded,
             **voters,

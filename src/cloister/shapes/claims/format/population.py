@@ -90,7 +90,7 @@ def read_population(prepared: Claims) -> pl.DataFrame | None:
     return people
 
 
-def counted(population: pl.DataFrame, data: Claims, patients: pl.DataFrame, form: ClaimsForm) -> PeopleCounted:
+def count_people(population: pl.DataFrame, data: Claims, patients: pl.DataFrame, form: ClaimsForm) -> PeopleCounted:
     """Count the people of each class at the levels of a release, and the released patients among them."""
     columns, tables = [], data.plan.grouping.tables
     for name, text in population.to_dict().items():

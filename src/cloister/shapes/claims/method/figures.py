@@ -210,7 +210,7 @@ def risk_of_release(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) ->
     )
 
 
-def described(
+def describe_claims(
     data: Claims,
     prepared: PreparedClaims,
     protected: ProtectedClaims,

@@ -18,7 +18,7 @@ from cloister.shapes.claims.format.data import PATIENT, Claims, early_steps
 from cloister.shapes.claims.format.facts import SUPPRESSION, DerivedClaims, facts_of
 from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise
 from cloister.shapes.claims.format.plan import ClaimsPlan
-from cloister.shapes.claims.format.population import counted, read_population, voter_list
+from cloister.shapes.claims.format.population import count_people, read_population, voter_list
 from cloister.shapes.claims.format.released_columns import (
     IN_FILES,
     NUMBER,
@@ -152,7 +152,7 @@ def _unlike(published: ClaimsManifest, original: ComparedClaims, files: WrittenC
     steps = early_steps(prepared.lines, counted_in_files, k)
     voters, population = published.sensitivity.voter_list, read_population(prepared.claims)
     if population is not None:
-        voters = voter_list(counted(population, prepared.claims, files.patients, form), k, is_population=True)
+        voters = voter_list(count_people(population, prepared.claims, files.patients, form), k, is_population=True)
     same = {
         "steps": [*published.steps[: len(steps)]] == steps,
         "representativeness": published.representativeness == compared(prepared, files, form, k),

@@ -64,7 +64,7 @@ class DerivedChunks(Derived):
             sizes=pl.Series(self.released.sizes, dtype=pl.Int64),
             of="patients",
             by="the size of their cluster",
-            columns=(counted(self.released, CODES),),
+            columns=(count_patients(self.released, CODES),),
             files={},
         )
 
@@ -222,7 +222,7 @@ def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
     return codebook_of_codes(meanings, "number of a reconstructed record, which is no patient's" if numbered else None)
 
 
-def counted(released: Disassociation, column: str) -> Counted:
+def count_patients(released: Disassociation, column: str) -> Counted:
     """Return how many patients have each code, as far as the chunks tell; of occurrences, the first counts."""
     supports, is_exact = published_supports(released), codes_counted_exactly(released)
     named = {

@@ -9,14 +9,14 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
-from cloister.release.folder import MANIFEST, read_tables
-from cloister.release.head import CLUSTERS, DATA
+from cloister.release.folder import read_tables
+from cloister.release.head import CLUSTERS, DATA, MANIFEST
 from cloister.results import Verdict
 from cloister.shapes.codes.data import CODES, ID
 from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters
 from cloister.shapes.disassociation.format.data import Disassociation
 from cloister.shapes.disassociation.format.facts import DerivedChunks, method_failures, sets_are_possible
-from cloister.shapes.disassociation.format.manifest import DisassociationManifest
+from cloister.shapes.disassociation.format.manifest import DisassociationManifest, DisassociationUtility, MethodSettings
 from cloister.verification.codes_original import CodesOriginal, read_original
 from cloister.verification.driver import Checker, Opened, Request
 
@@ -59,14 +59,21 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
     def contradictions(self, release: ReleaseFolder) -> list[str]:
         """Compare settings, the form of the clusters, and the reconstruction with the clusters."""
         folder, manifest, files = release.folder, release.manifest, release.files
-        failures = method_failures(files, manifest.settings)
-        failures += [] if sets_are_possible(manifest.utility, files) else [f"utility in {MANIFEST} is not possible"]
-        failures += [] if is_as_written(folder, files) else [f"{CLUSTERS} is not written as a release is"]
+        failures = chunk_failures(folder, files, manifest.settings, manifest.utility)
         return [*failures, *_reconstruction_failures(folder, manifest, files)]
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         return expectation_failures(release.files, release.request)
+
+
+def chunk_failures(
+    folder: Path, released: Disassociation, settings: MethodSettings, utility: DisassociationUtility
+) -> list[str]:
+    """Return what clusters rule out of their settings and utility, and whether they are not in canonical form."""
+    failures = method_failures(released, settings)
+    failures += [] if sets_are_possible(utility, released) else [f"utility in {MANIFEST} is not possible"]
+    return [*failures, *([] if is_as_written(folder, released) else [f"{CLUSTERS} is not written as a release is"])]
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:

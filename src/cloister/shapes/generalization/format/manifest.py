@@ -143,7 +143,7 @@ class GeneralizationManifest(CodesManifest):
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the data file, each record of which has the terms and auxiliary attributes of one patient."""
         beside = {} if self.attributes is None else self.attributes.roles()
-        return str(self.data_file), {CODES: "terms"} | beside
+        return self.data_file, {CODES: "terms"} | beside
 
     def risk_and_loss(self) -> tuple[None, float | None]:
         """Return no risk of a record, and the loss of the terms."""

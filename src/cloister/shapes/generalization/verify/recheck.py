@@ -14,7 +14,8 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io.attributes import lacking as lacking_attributes
-from cloister.release.folder import MANIFEST, read_tables
+from cloister.release.folder import read_tables
+from cloister.release.head import MANIFEST
 from cloister.results import Verdict
 from cloister.shapes.codes.data import CODES, CodeSets, GivenCodes, occurrence, plain_code
 from cloister.shapes.codes.manifest import CodeRecords, left_out_of
@@ -179,7 +180,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
 
     def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
         """Read the data file and its terms."""
-        ((name, frame),) = read_tables(folder, manifest).items()
+        ((name, typed),) = read_tables(folder, manifest).items()
+        frame = typed.cast(pl.String)
         settings, auxiliary = manifest.settings, [] if manifest.attributes is None else [*manifest.attributes.columns]
         released = read_released(frame[CODES], settings.k, settings.m, repeats=settings.repeats)
         if not len(released.terms):

@@ -24,7 +24,7 @@ def script_of(manifest: GeneralizationManifest) -> Script:
     names, settings = names_in_sql(manifest.roles(), FOLDER), manifest.settings
     attributes = [] if manifest.attributes is None else [*manifest.attributes.columns]
     promised = {"k": settings.k, "m": settings.m, "repeats": settings.repeats, "delimiter": settings.delimiter}
-    return _script(f"data{manifest.suffix}", names, attributes, promised, has_ids=manifest.columns.id is not None)
+    return _script(manifest.data_file, names, attributes, promised, has_ids=manifest.columns.id is not None)
 
 
 def find_broken(frame: pl.DataFrame, k: int, m: int | None, *, repeats: bool = False) -> tuple[Finding, ...]:

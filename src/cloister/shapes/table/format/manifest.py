@@ -259,7 +259,7 @@ class TableSections(Section):
                 "settings.not_released": not {*settings.not_released} & self.columns.keys(),
                 "settings.suppression": self._share_fits(),
                 "method": self._method_fits(),
-                # Rows of * could be counted, so a masked number cannot stand beside them.
+                # Rows of * could be counted, so a masked number cannot be published with them.
                 "records": self.suppressed is not None or not settings.keep_suppressed,
                 **({} if self.search is None else self._search_fits(self.search)),
                 "table": self.table is None or self._place_fits(self.table, about),
@@ -362,7 +362,7 @@ class TableManifest(TableSections, ManifestHead):
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the data file, and the roles of its columns but ids."""
         roles = {name: role for name, role in self.roles().items() if role != "identifier"}
-        return str(self.data_file), roles
+        return self.data_file, roles
 
     def risk_and_loss(self) -> tuple[float | None, float | None]:
         """Return the highest risk, and the mean loss."""

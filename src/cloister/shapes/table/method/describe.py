@@ -118,7 +118,7 @@ ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
 
 
-def described(
+def describe_table(
     exact: Utility,
     table: EncodedTable,
     protected: ProtectedTable,

@@ -74,7 +74,8 @@ def releasable(
 ) -> pl.DataFrame | None:
     """Return the classes, with their sizes, that are released by the rules; None where a rule cannot be judged.
 
-    Those that satisfy every rule about classes; of these the smallest left out until every rule about the table holds.
+    Classes that satisfy every rule about classes are; the smallest are suppressed until every rule about the table
+    holds.
     Classes of one size go by their values, columns in the order of their names, wherever they stand in the file. A
     rule that lets nothing be suppressed releases all classes or none.
 
@@ -104,7 +105,7 @@ def releasable(
 
 
 def _is_least(rules: Sequence[Description], sizes: Sequence[int], n_left_out: int) -> bool:
-    """Whether all rules hold once so many of the smallest classes are left out, and not if one fewer is.
+    """Whether all rules hold once so many of the smallest classes are suppressed, and not if one fewer is.
 
     No other number has both properties, but for estimates, which may rise and fall.
     """

@@ -98,7 +98,7 @@ def checked(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str
 
 def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
     """Return the records of the data file; runs of them where there are many."""
-    path, guarantee = folder / (manifest.data_file or ""), guarantee_of(manifest)
+    path, guarantee = folder / manifest.data_file, guarantee_of(manifest)
     delimiter = manifest.settings.delimiter
     if is_large(path):
         id_column = guarantee.id if guarantee.numbered else None

@@ -34,7 +34,7 @@ from cloister.shapes.disassociation.format.data import (
     Refine,
 )
 from cloister.shapes.disassociation.format.facts import codebook as codebook_of_codes
-from cloister.shapes.disassociation.format.facts import counted, facts_of
+from cloister.shapes.disassociation.format.facts import count_patients, facts_of
 from cloister.shapes.disassociation.format.manifest import DisassociationUtility, MethodSettings, PartCounts, TiedCodes
 from cloister.shapes.table.format.facts import DerivedTable
 from cloister.shapes.table.format.manifest import QuasiIdentifierColumn, TableManifest
@@ -201,7 +201,7 @@ class TableWithCodesManifest(TableManifest):
         roles = {
             name: role for name, role in self.roles().items() if role != "identifier" and name != self.codes.column
         }
-        return str(self.data_file), roles
+        return self.data_file, roles
 
     @model_validator(mode="after")
     def _codes_fit(self) -> Self:
@@ -260,7 +260,7 @@ class DerivedTableWithCodes(DerivedTable):
     def report_counts(self) -> ReportCounts:
         """Return the same of the table, and the patients with each code as far as the chunks tell."""
         table = super().report_counts()
-        return replace(table, columns=(*table.columns, counted(self.clusters, str(self.without))))
+        return replace(table, columns=(*table.columns, count_patients(self.clusters, str(self.without))))
 
 
 def derive_with_codes(

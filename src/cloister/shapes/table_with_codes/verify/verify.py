@@ -10,14 +10,13 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT
 from cloister.io import as_text
-from cloister.release.folder import read_data
+from cloister.release.folder import read_tables
 from cloister.release.head import CLUSTERS
 from cloister.results import Verdict
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.format.data import Disassociation
-from cloister.shapes.disassociation.format.facts import method_failures, sets_are_possible
 from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
-from cloister.shapes.disassociation.verify.recheck import expectation_failures, is_as_written
+from cloister.shapes.disassociation.verify.recheck import chunk_failures, expectation_failures
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.disassociation.verify.verify import verify as verify_codes
 from cloister.shapes.table.format.manifest import guarantee_of
@@ -152,9 +151,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
         """Read the data file and the clusters."""
         # Rows, never runs of them: each has a set of codes of its own.
-        frame = read_data(folder / f"data{manifest.suffix}", manifest.settings.delimiter)
-        if tuple(frame.columns) != tuple(manifest.columns):
-            raise InputError("the data file does not have the columns that release.json declares")
+        (frame,) = read_tables(folder, manifest).values()
         released = read_clusters(folder / CLUSTERS)
         if released.repeats or released.sensitive.size or not released.class_columns:
             raise InputError(f"{CLUSTERS} is not that of a table with codes")
@@ -198,10 +195,8 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
 
     def contradictions(self, release: ReleaseFolder) -> list[str]:
         """Compare settings and the form of the clusters with the clusters."""
-        released, part = release.files.released, release.manifest.codes
-        failures = method_failures(released, part.settings)
-        failures += [] if sets_are_possible(part.utility, released) else ["utility in release.json is not possible"]
-        failures += [] if is_as_written(release.folder, released) else [f"{CLUSTERS} is not written as a release is"]
+        part = release.manifest.codes
+        failures = chunk_failures(release.folder, release.files.released, part.settings, part.utility)
         return [f"codes: {failure}" for failure in failures]
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:

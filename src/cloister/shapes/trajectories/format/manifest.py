@@ -245,7 +245,7 @@ class TrajectoriesManifest(ManifestHead):
 
     def file_specs(self) -> tuple[FileSpec, ...]:
         """Return the data file, and the file of auxiliary attributes where there are any."""
-        data = FileSpec(f"data{self.suffix}", COLUMNS)
+        data = FileSpec(self.data_file, COLUMNS)
         return (data,) if self.attributes is None else (data, FileSpec(ATTRIBUTES, (ID, *self.attributes.columns)))
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:

@@ -21,7 +21,7 @@ from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
 from cloister.verification.driver import Checker, Opened, Request, origins
 
-from .statements import promised_by
+from .statements import guarantee_from
 from .verify import Secret, losses_agree, verify
 
 
@@ -52,8 +52,8 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
 
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
         """Read the data file and the attributes file."""
-        tables = {name: _numbered(frame, name) for name, frame in read_tables(folder, manifest).items()}
-        return WrittenTrajectories(tables[f"data{manifest.suffix}"], tables.get(ATTRIBUTES))
+        tables = {name: _numbered(frame.cast(pl.String), name) for name, frame in read_tables(folder, manifest).items()}
+        return WrittenTrajectories(tables[manifest.data_file], tables.get(ATTRIBUTES))
 
     def read_original(
         self, request: Request, manifest: TrajectoriesManifest, files: WrittenTrajectories
@@ -64,7 +64,7 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Run the promises on the files, and compare with the original."""
-        return verify(release.files, promised_by(release.manifest), release.original, release.findings())
+        return verify(release.files, guarantee_from(release.manifest), release.original, release.findings())
 
     def derive(self, release: ReleaseFolder) -> DerivedTrajectories:
         """Return what follows from the files."""
@@ -83,7 +83,7 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         k = release.request.k
         if k is None or k <= release.manifest.settings.k:
             return []
-        more = verify(release.files, replace(promised_by(release.manifest), k=k))
+        more = verify(release.files, replace(guarantee_from(release.manifest), k=k))
         return [f"as asked, with k = {k}: {failure}" for failure in more.failures]
 
 

@@ -27,7 +27,7 @@ class ExpectedGuarantee:
     diversity: Diversity | None = None  # of sensitive codes: can be checked with the place of every pair alone
 
 
-def promised_by(manifest: TrajectoriesManifest) -> ExpectedGuarantee:
+def guarantee_from(manifest: TrajectoriesManifest) -> ExpectedGuarantee:
     """Return what a manifest promises."""
     settings = manifest.settings
     return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_requested())
@@ -36,7 +36,7 @@ def promised_by(manifest: TrajectoriesManifest) -> ExpectedGuarantee:
 def script_of(manifest: TrajectoriesManifest) -> Script:
     """Return the script that checks a release of trajectories."""
     columns = None if manifest.attributes is None else [*manifest.attributes.columns]
-    return _script(promised_by(manifest), f"data{manifest.suffix}", columns, manifest.settings.delimiter)
+    return _script(guarantee_from(manifest), manifest.data_file, columns, manifest.settings.delimiter)
 
 
 def find_broken(released: WrittenTrajectories, guarantee: ExpectedGuarantee) -> tuple[Finding, ...]:

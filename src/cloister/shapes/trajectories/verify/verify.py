@@ -29,8 +29,7 @@ from cloister.shapes.trajectories.format.data import (
 from cloister.shapes.trajectories.format.manifest import TrajectoriesUtility
 from cloister.verification.script import Finding, note
 
-from .statements import ExpectedGuarantee as ExpectedGuarantee
-from .statements import find_broken
+from .statements import ExpectedGuarantee, find_broken
 
 KEY, SIZE = "trajectory\0", "rows\0"  # Columns beside those of a release, whose names are none of theirs
 ROUNDED = 0.0005 + 1e-9  # How far a loss published to three decimals may be from the true one
