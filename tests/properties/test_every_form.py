@@ -16,6 +16,7 @@ from tests.made.equal_outputs import stopped_clocks
 from tests.made.examples import IS_FULL
 from tests.made.forms import FORMS
 from tests.made.tampering import report_rewritten, resealed, restated, script_rewritten, sealed
+from tests.oracles import reconstruction
 from tests.soak.command import cloister
 from tests.soak.evidence import is_evidence
 from tests.soak.forgeries import Target, contents
@@ -330,7 +331,10 @@ def broken_by_comparing(folder, manifest, form):
     try:
         files = checker.read_files(folder, manifest)
         opened = Opened(folder, manifest, files, checker.read_original(Request(), manifest, files), Request())
-        broken = list((verify(files) if form == "disassociation" else checker.verify(opened)).failures)
+        if form == "disassociation":
+            broken = [*verify(files).failures, *reconstruction.broken(folder, manifest, files)]
+        else:
+            broken = list(checker.verify(opened).failures)
         return broken, broken or checker.derive(opened).differing(manifest.published()) + checker.contradictions(opened)
     except CloisterError as error:
         return None, [error.text]

@@ -9,10 +9,8 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
-from cloister.release.folder import read_tables
-from cloister.release.head import CLUSTERS, DATA, MANIFEST
+from cloister.release.head import CLUSTERS, MANIFEST
 from cloister.results import Verdict
-from cloister.shapes.codes.data import CODES, ID
 from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters
 from cloister.shapes.disassociation.format.data import Disassociation
 from cloister.shapes.disassociation.format.facts import DerivedChunks, method_failures, sets_are_possible
@@ -20,7 +18,6 @@ from cloister.shapes.disassociation.format.manifest import DisassociationManifes
 from cloister.verification.codes_original import CodesOriginal, read_original
 from cloister.verification.driver import Checker, Opened, Request
 
-from .original import CLASS, SET, miscounted
 from .verify import DisassociationSecret, verify
 
 CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
@@ -57,10 +54,9 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
         return DerivedChunks(release.files, stated.settings, stated.utility, stated.records.suppressed)
 
     def contradictions(self, release: ReleaseFolder) -> list[str]:
-        """Compare settings, the form of the clusters, and the reconstruction with the clusters."""
-        folder, manifest, files = release.folder, release.manifest, release.files
-        failures = chunk_failures(folder, files, manifest.settings, manifest.utility)
-        return [*failures, *_reconstruction_failures(folder, manifest, files)]
+        """Compare settings, utility and the form of the clusters with the clusters."""
+        stated = release.manifest
+        return chunk_failures(release.folder, release.files, stated.settings, stated.utility)
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
@@ -82,28 +78,6 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
     for line in cluster_lines(released):
         found.update(line)
     return found.hexdigest() == sha256(folder / CLUSTERS)
-
-
-def _reconstruction_failures(folder: Path, manifest: DisassociationManifest, released: Disassociation) -> list[str]:
-    """What of the data file cannot be a reconstruction of the clusters, in counts."""
-    try:
-        (frame,) = read_tables(folder, manifest).values()
-    except InputError as error:
-        return [error.text.rstrip(".")]
-    text = frame[CODES]
-    failures = []
-    if frame.height != released.n_records:
-        records = "record" if frame.height == 1 else "records"
-        failures.append(f"{DATA[0]} has {frame.height} {records}, but the clusters have {released.n_records}")
-    if text.null_count() or not text.is_sorted():
-        failures.append(f"the records of {DATA[0]} are not sorted by their codes, or some have none")
-    if ID in frame.columns and frame[ID].to_list() != [str(number) for number in range(1, frame.height + 1)]:
-        failures.append(f"the ids of {DATA[0]} are not the numbers of its records")
-    cells = text.drop_nulls().str.split(" ").alias(SET).to_frame()
-    if wrong := miscounted(cells.with_columns(pl.lit(0).alias(CLASS)), released):
-        stand = "code stands" if wrong == 1 else "codes stand"
-        failures.append(f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow")
-    return failures
 
 
 def expectation_failures(released: Disassociation, expectation: Request) -> list[str]:
