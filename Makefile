@@ -39,7 +39,7 @@ soak: $(VENV)/installed-dev ## Try to break every promise for an hour, at random
 
 lint: $(VENV)/installed-dev ## Check style, format and types
 	@failed=0; \
-	for check in "ruff check" "ruff format --check" "mypy --strict"; do \
+	for check in "ruff check --no-cache" "ruff format --check" "mypy --strict"; do \
 	    echo "$$check"; $(RUN) -m $$check || failed=1; \
 	done; \
 	exit $$failed

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from house import REPOSITORY, ROOT
 
 import cloister
 from cloister.cli import main
 from cloister.cli.main import run
 from cloister.testing import hospital
-from house import REPOSITORY, ROOT
 
 GENERATED = {"command-line.md"}  # by `make docs`, from the commands themselves
 PAGES = [page for page in (REPOSITORY / "docs").rglob("*.md") if page.name not in GENERATED]

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-
 from house import FILES, MODULES, ROOT, for_all, modules_imported, modules_loaded, place, rooms_imported, tree
 
 FLOORS = (
