@@ -4,8 +4,9 @@ import hashlib
 import json
 from contextlib import suppress
 
-from cloister.jobs.manifest import JobManifest, files_of_parts, report_of_job
-from cloister.release.folder import json_bytes, read_figures
+from cloister.jobs.manifest import JobManifest, files_of_parts
+from cloister.jobs.release import report_of_job
+from cloister.release.folder import hashes_of, json_bytes, read_figures, report_json
 from cloister.release.head import SCRIPT, read_section
 from cloister.release.manifest import script_of, typed
 from cloister.report import report_files
@@ -46,11 +47,9 @@ def job_sealed(folder):
     manifest = json.loads((folder / "release.json").read_text())
     parts = [part["name"] for part in manifest["parts"]]
     manifest["files"] = files_of_parts(folder, parts)
-    (folder / "release.json").write_bytes(json_bytes(manifest))
     manifests = {name: json.loads((folder / name / "release.json").read_text()) for name in parts}
     job, _ = read_section(JobManifest, manifest)
-    for name, content in report_of_job(folder, job, manifests).items():
-        (folder / name).write_bytes(content)
+    reports_replaced(folder, manifest, report_of_job(folder, job, manifests))
 
 
 def restated(folder, change, *, script=True):
@@ -75,8 +74,16 @@ def report_rewritten(folder, figures=None):
     """Write the report that says what the manifest says, and these figures; those that are there if none are given."""
     manifest = json.loads((folder / "release.json").read_text())
     figures = read_figures(folder) if figures is None else figures
-    made = {"report.json": json_bytes({"schema": 2, "release": manifest, "figures": figures})}
+    made = {"report.json": report_json(manifest, [], {"figures": figures})}
     with suppress(Exception):  # where no page can be made of it, the one that is there stays
         made = report_files(typed(manifest), figures)
+    reports_replaced(folder, manifest, made)
+
+
+def reports_replaced(folder, manifest, made):
+    """Write these reports, and a manifest with their hashes."""
     for name, content in made.items():
         (folder / name).write_bytes(content)
+    with suppress(Exception):  # a manifest may list anything
+        manifest["files"] |= hashes_of(folder, made)
+    (folder / "release.json").write_bytes(json_bytes(manifest))

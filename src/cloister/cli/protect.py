@@ -19,7 +19,7 @@ from cloister.cli.output import (
 )
 from cloister.io.folder import identity
 from cloister.pipeline.releasing import WrittenRelease, write_release
-from cloister.release.folder import REPORT
+from cloister.release.head import REPORT
 from cloister.release.manifest import typed
 from cloister.results import STARTED, Stopwatch
 from cloister.settings.declaration import RunOptions

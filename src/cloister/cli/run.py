@@ -17,8 +17,7 @@ from cloister.jobs.manifest import UNLINKABLE, JobManifest
 from cloister.jobs.running import DryRun, JobRun, try_job, write_job
 from cloister.kernels.compiling import compiling_ahead
 from cloister.pipeline.output_paths import release_at
-from cloister.release.folder import REPORT
-from cloister.release.head import read_section
+from cloister.release.head import REPORT, read_section
 from cloister.release.manifest import typed
 from cloister.results import STARTED, Stopwatch
 from cloister.shapes.protocol import Run

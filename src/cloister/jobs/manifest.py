@@ -5,23 +5,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cloister.errors import CloisterError
-from cloister.io import sha256
-from cloister.release.folder import (
-    FIGURES,
-    README,
-    REPORT,
-    SCHEMA,
-    any_manifest,
-    json_bytes,
-    read_figures,
-    read_manifest,
-)
-from cloister.release.head import Count, FileName, Hash, Moment, Positive, Section, Version
+from cloister.release.folder import any_manifest, hashes_of, read_figures, read_manifest
+from cloister.release.head import SCHEMA, UNBOUND, Count, FileName, Hash, Moment, Positive, Section, Version, fitting
 from cloister.release.manifest import AnyManifest, outline_of, rules_of, typed
-from cloister.report import render_job, render_readme
 from cloister.report.release_warnings import warnings_of, warnings_of_job
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
@@ -58,7 +47,7 @@ def only_part(folder: Path) -> Path:
 def files_of_parts(folder: Path, names: list[str]) -> dict[str, str]:
     """Return the hash of every file of every part, by its path inside the folder."""
     files = sorted(path for name in names for path in (folder / name).iterdir() if path.is_file())
-    return {path.relative_to(folder).as_posix(): f"sha256:{sha256(path)}" for path in files}
+    return hashes_of(folder, [path.relative_to(folder).as_posix() for path in files])
 
 
 UNLINKABLE = (
@@ -66,7 +55,7 @@ UNLINKABLE = (
     "that have one name in both and one value a patient; to patients of claims by quasi-identifiers alone, only as the "
     "risk of claims says"
 )
-"""The one sentence on what joins no parts: in the manifest, the report, on the screen and in docs/jobs.md."""
+"""The one sentence on what joins no parts: in the report, on the screen and in docs/jobs.md."""
 
 SENTENCES = ("Each part keeps its own promise, and was verified by itself", UNLINKABLE)
 NOT_PROMISED = (
@@ -78,18 +67,18 @@ NOT_PROMISED = (
 
 
 class JobGuarantee(Section):
-    """What holds of all parts together, and what does not."""
+    """What holds of all parts together, and what does not; only the older schema says it in words."""
 
-    sentences: tuple[str, ...]
-    not_promised: tuple[str, ...]
     verified: Literal[True]
+    sentences: tuple[str, ...] = ()
+    not_promised: tuple[str, ...] = ()
 
 
 class PartGuarantee(Section):
-    """What a part promises, in words."""
+    """What a part promises; only the older schema says it in words."""
 
-    sentences: tuple[str, ...]
     verified: Literal[True]
+    sentences: tuple[str, ...] = ()
 
 
 class PartRecords(Section):
@@ -132,7 +121,7 @@ class JobPart(Section):
             promise=promise_of(manifest),
             risk=risk,
             loss=loss,
-            guarantee=PartGuarantee(sentences=tuple(guarantee_sentences(manifest)), verified=True),
+            guarantee=PartGuarantee(verified=True),
         )
 
 
@@ -161,7 +150,7 @@ class AttackedLinks(Section):
 class JobManifest(Section):
     """All that ``release.json`` of a job says; ``files`` by their paths inside the folder."""
 
-    schema_: Literal[2] = Field(alias="schema")
+    schema_: Literal[2, 3] = Field(alias="schema")
     cloister: Version
     shape: Literal["job"]
     name: str
@@ -172,6 +161,19 @@ class JobManifest(Section):
     files: dict[str, Hash]
     seconds: JobSeconds
     links: AttackedLinks | None = None  # absent where the job asks for no attack
+
+    @model_validator(mode="after")
+    def _words_are_in_the_report(self) -> Self:
+        guarantees = (self.guarantee, *(part.guarantee for part in self.parts))
+        is_without = all(one.model_fields_set == {"verified"} for one in guarantees)
+        return fitting(self, {"guarantee": is_without or self.schema_ == UNBOUND})
+
+    def facts(self) -> Manifest:
+        """Return what does not depend on words: all but the schema, and what is promised, which the parts state."""
+        found: Manifest = self.model_dump(
+            exclude={"schema_": True, "guarantee": True, "parts": {"__all__": {"guarantee"}}}
+        )
+        return found
 
 
 def describe_job(
@@ -193,22 +195,17 @@ def describe_job(
         seed=seed,
         created=created,
         parts=tuple(JobPart.of(part, manifest) for part, manifest in parts.items()),
-        guarantee=JobGuarantee(sentences=SENTENCES, not_promised=NOT_PROMISED, verified=True),
+        guarantee=JobGuarantee(verified=True),
         files=dict(files),
         seconds=JobSeconds(total=seconds),
         links=None if tested is None else AttackedLinks.of_pairs(parts, tested),
     )
 
 
-def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manifest]) -> dict[str, bytes]:
-    """Return the report of a job and its numbers, by the names of their files; parts as their manifests say it."""
-    figures = {name: read_figures(folder / name) for name in manifests}
-    read = {name: (typed(one), figures[name]) for name, one in manifests.items()}
-    warnings = warnings_of_job(read)
-    parts = {name: {"release": one, "figures": figures[name]} for name, one in manifests.items()}
-    numbers = {"schema": SCHEMA, "warnings": warnings, "release": job.published(), "parts": parts}
-    page = render_job(job, job.name, read, warnings)
-    return {REPORT: page.encode(), FIGURES: json_bytes(numbers), README: render_readme(job)}
+def parts_shown(folder: Path, manifests: Mapping[str, Manifest]) -> Manifest:
+    """Return what ``report.json`` of a job shows of its parts: their manifests and their figures."""
+    parts = {name: {"release": one, "figures": read_figures(folder / name)} for name, one in manifests.items()}
+    return {"parts": parts}
 
 
 def promises_of_folder(folder: Path) -> list[str]:

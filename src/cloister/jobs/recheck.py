@@ -12,12 +12,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import GuaranteeViolation, name_few
-from cloister.release.folder import REPORTS, is_file, manifest_failures, read_manifest
-from cloister.release.head import MANIFEST, read_section
-from cloister.release.manifest import typed
+from cloister.release.folder import (
+    figure_failures,
+    hashes_of,
+    is_file,
+    manifest_failures,
+    read_manifest,
+    report_failures,
+)
+from cloister.release.head import MANIFEST, REPORTS, UNBOUND, UNBOUND_REPORT, read_section
+from cloister.release.manifest import AnyManifest, outline_of, typed
 from cloister.results import Manifest, Verdict
 
-from .manifest import UNLINKABLE, JobManifest, describe_job, files_of_parts, part_names, report_of_job
+from .manifest import UNLINKABLE, JobManifest, describe_job, files_of_parts, part_names, parts_shown
 from .recheck_spelling import respell
 from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
@@ -92,8 +99,9 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         unchecked += [(what, f"{whose}{why}") for what, why in verdict.unchecked]
         manifests[name] = read_manifest(place)
     failures = _failures(folder, manifest, manifests)
-    checks += ["the manifest and the report of the job say what its parts say", UNLINKABLE]
-    return Verdict(HOW, tuple(checks), tuple(failures), tuple(unchecked))
+    unbound = [UNBOUND_REPORT] if outline_of(manifest).schema_ == UNBOUND else []
+    checks += ["the manifest of the job, and the figures of its report, say what its parts say", UNLINKABLE]
+    return Verdict(HOW, tuple(checks), tuple(failures), (*unchecked, *unbound))
 
 
 def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
@@ -102,10 +110,21 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
     # Nothing is checked key by key: the manifest that these parts have is made again, and must be this one.
     job, _ = read_section(JobManifest, manifest)
     parts = {name: typed(one) for name, one in manifests.items()}
-    files = files_of_parts(folder, list(manifests))
-    if job is None or job.files != files:
-        failures.append(f"{MANIFEST} does not list the files of the parts as they are")
-    if job is None or job != describe_job(
+    failures += manifest_failures(folder, manifest)
+    failures += [f"{MANIFEST} is not what a job says"] if job is None else _contradictions(folder, job, parts)
+    if not failures:
+        failures += figure_failures(folder, manifest, parts_shown(folder, manifests))
+    return failures + joinable(folder, parts, LOOKUP)
+
+
+def _contradictions(folder: Path, job: JobManifest, parts: Mapping[str, AnyManifest]) -> list[str]:
+    """Return where the manifest of a job does not say what its parts and files say, in sentences."""
+    own = [name for name in REPORTS if name in job.files and is_file(folder / name)]
+    files = files_of_parts(folder, list(parts)) | hashes_of(folder, own)
+    failures = report_failures(folder, job.schema_, job.files)
+    if job.files != files:
+        failures.append(f"{MANIFEST} does not list the files of the job as they are")
+    made_again = describe_job(
         job.name,
         parts,
         seed=job.seed,
@@ -113,12 +132,5 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
         seconds=job.seconds.total,
         files=files,
         tested=None if job.links is None else job.links.tested,
-    ):
-        failures.append(f"{MANIFEST} does not say what the parts say")
-    failures += manifest_failures(folder, manifest)
-    failures += [f"{name} is missing" for name in REPORTS if not is_file(folder / name)]
-    if job is not None and not failures:
-        expected = report_of_job(folder, job, manifests)
-        changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
-        failures += [f"{name} does not say what the parts say" for name in changed]
-    return failures + joinable(folder, parts, LOOKUP)
+    )
+    return failures if job.facts() == made_again.facts() else [*failures, f"{MANIFEST} does not say what the parts say"]

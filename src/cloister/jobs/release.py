@@ -18,15 +18,26 @@ import polars as pl
 
 from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
-from cloister.release.folder import REPORTS, any_manifest, is_release, json_bytes
-from cloister.release.head import MANIFEST, WITHOUT_RECORDS, same
+from cloister.release.folder import any_manifest, hashes_of, is_release, json_bytes, read_figures, report_json
+from cloister.release.head import FIGURES, MANIFEST, README, REPORT, REPORTS, WITHOUT_RECORDS, same
 from cloister.release.manifest import outline_of, typed
 from cloister.release.release import is_internal
+from cloister.report import render_job, render_readme
+from cloister.report.release_warnings import warnings_of_job
 from cloister.results import DIGITS, Manifest
 
 from .job import Job
 from .job_file import APART
-from .manifest import describe_job, files_of_parts, is_job, part_names, report_of_job
+from .manifest import (
+    NOT_PROMISED,
+    SENTENCES,
+    JobManifest,
+    describe_job,
+    files_of_parts,
+    is_job,
+    part_names,
+    parts_shown,
+)
 from .spelling import respell
 from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
@@ -158,8 +169,19 @@ def finish_job(
         files=files_of_parts(folder, list(manifests)),
         tested=tested,
     )
-    for name, content in report_of_job(folder, described, manifests).items():
+    reports = report_of_job(folder, described, manifests)
+    for name, content in reports.items():
         write_private(folder / name, content)
-    manifest = described.published()
+    manifest: Manifest = described.published()
+    manifest["files"] |= hashes_of(folder, reports)
     write_private(folder / MANIFEST, json_bytes(manifest))
     return manifest
+
+
+def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manifest]) -> dict[str, bytes]:
+    """Return the report of a job and its numbers, by the names of their files; parts as their manifests say it."""
+    read = {name: (typed(one), read_figures(folder / name)) for name, one in manifests.items()}
+    warnings = warnings_of_job(read)
+    page = render_job(job, job.name, read, warnings, promised=SENTENCES, not_promised=NOT_PROMISED)
+    numbers = report_json(job.published(), warnings, parts_shown(folder, manifests))
+    return {REPORT: page.encode(), FIGURES: numbers, README: render_readme(job)}

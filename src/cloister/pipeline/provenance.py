@@ -7,8 +7,7 @@ from importlib.metadata import version
 
 from cloister.errors import InternalError, NoSafeRelease, setting
 from cloister.release.derived import Derived
-from cloister.release.folder import SCHEMA
-from cloister.release.head import MOST_LOST
+from cloister.release.head import MOST_LOST, SCHEMA
 from cloister.release.manifest import AnyManifest, typed
 from cloister.results import Manifest, Stopwatch, Verdict
 

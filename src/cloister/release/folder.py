@@ -2,34 +2,35 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
-from cloister.release.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, MANIFEST, PATIENTS_AND_CLAIMS, SCRIPT
+from cloister.release.head import (
+    ATTRIBUTES,
+    CLUSTERS,
+    CODEBOOK,
+    DATA,
+    FIGURES,
+    MANIFEST,
+    PATIENTS_AND_CLAIMS,
+    REPORTS,
+    SCHEMA,
+    SCRIPT,
+    UNBOUND,
+)
 from cloister.release.manifest import AnyManifest, outline_of
 from cloister.results import Figures, Manifest
 from cloister.settings.reading import KEEP
 from cloister.version import __version__
 
-REPORT = "report.html"
-FIGURES = "report.json"
-"""What the report shows: the manifest, and figures beside it."""
-
-README = "README.txt"
-REPORTS = (REPORT, FIGURES, README)
-"""Files that are made of the manifest and of figures, and made again to be compared; no hash of them is published."""
-
 TABLE = "table"
 """The part of the manifest of a table whose records are in a database."""
-
-SCHEMA: Literal[2] = 2
 
 
 def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
@@ -112,7 +113,7 @@ def any_manifest(folder: Path) -> Manifest:
     manifest = _loaded(path)
     if isinstance(manifest, dict):
         stated = outline_of(manifest)
-        if stated.schema_ == SCHEMA and isinstance(stated.files, dict):
+        if stated.schema_ in (SCHEMA, UNBOUND) and isinstance(stated.files, dict):
             return manifest
     raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
 
@@ -143,10 +144,24 @@ def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
             failures.append(f"{name} was changed after its release")
         else:
             failures += _as_written_failures(path, manifest)
+    failures += report_failures(folder, manifest.schema_, manifest.files)
     foreign = len(_strangers(folder, manifest.files))
     if foreign:
         failures.append(f"{foreign} file{'s do' if foreign > 1 else ' does'} not belong to the release")
-    return failures + [f"{name} is missing" for name in REPORTS if not is_file(folder / name)]
+    return failures
+
+
+def report_failures(folder: Path, schema: int, listed: Collection[str]) -> list[str]:
+    """Return which files for people are not listed, or missing, in sentences; only the older schema may list none."""
+    unlisted = [name for name in REPORTS if name not in listed]
+    if schema == SCHEMA:
+        return [f"{MANIFEST} does not list {name}" for name in unlisted]
+    return [f"{name} is missing" for name in unlisted if not is_file(folder / name)]
+
+
+def hashes_of(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the hash of each of these files of a folder, as a manifest lists it."""
+    return {name: f"sha256:{sha256(folder / name)}" for name in names}
 
 
 def is_file(path: Path) -> bool:
@@ -209,6 +224,27 @@ def formulas_in(
 def json_bytes(content: Mapping[str, object]) -> bytes:
     """Return an object as it is written into a release."""
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def report_json(release: Manifest, warnings: Sequence[str], shown: Mapping[str, object]) -> bytes:
+    """Return ``report.json``: the manifest as it was before it listed the reports, warnings, and what they show.
+
+    ``shown``: the figures of a release by ``figures``, of a job its parts by ``parts``
+    """
+    files = {name: digest for name, digest in release["files"].items() if name not in REPORTS}
+    return json_bytes(
+        {"schema": release["schema"], "warnings": warnings, "release": release | {"files": files}, **shown}
+    )
+
+
+def figure_failures(folder: Path, release: Manifest, shown: Mapping[str, object]) -> list[str]:
+    """Whether ``report.json`` shows other figures than those that follow; its warnings are bound by its hash alone."""
+    stated = _loaded(folder / FIGURES)
+    warnings = stated.get("warnings") if isinstance(stated, dict) else None
+    is_worded = isinstance(warnings, list) and all(isinstance(one, str) for one in warnings)
+    if is_worded and (folder / FIGURES).read_bytes() == report_json(release, warnings or [], shown):
+        return []
+    return [f"{FIGURES} does not say what {MANIFEST} and the released files say"]
 
 
 def read_figures(folder: Path) -> Figures:

@@ -144,8 +144,26 @@ CODEBOOK = "codebook.csv"
 SCRIPT = "verify.sql"
 """The promises as SQL, which a recipient runs without cloister."""
 
-WITHOUT_RECORDS = (CODEBOOK, SCRIPT)
+REPORT = "report.html"
+FIGURES = "report.json"
+"""What the report shows: the manifest, and figures that follow from the files."""
+
+README = "README.txt"
+REPORTS = (REPORT, FIGURES, README)
+"""What people read. Hashes bind its words; only its figures are derived again."""
+
+WITHOUT_RECORDS = (CODEBOOK, SCRIPT, *REPORTS)
 """Listed files that follow from the records and the manifest."""
+
+SCHEMA: Literal[3] = 3
+UNBOUND: Literal[2] = 2
+"""The schema whose manifests list no hashes of what people read."""
+
+UNBOUND_REPORT = (
+    "report",
+    f"whether {REPORT} and {README} are as they were written: {MANIFEST} of schema {UNBOUND} lists no hash of them",
+)
+"""What cannot be checked of a release of that schema: its name, and why."""
 
 CLUSTERS = "clusters.json"
 """Disassociated code sets; the data file beside them is ``data.csv``."""
@@ -175,7 +193,7 @@ LAST = ("seconds", "files", "attack")
 class ManifestHead(Section):
     """The keys of every manifest that do not depend on the shape."""
 
-    schema_: Literal[2] = Field(alias="schema")
+    schema_: Literal[2, 3] = Field(alias="schema")
     cloister: Version
     seed: Count
     created: Moment
@@ -213,7 +231,7 @@ class ManifestHead(Section):
         return f"data{self.suffix}"
 
     def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the files of such a release except codebook and script: by default one with all declared columns."""
+        """Return the files of such a release except those without records: by default one with all declared columns."""
         return (FileSpec(self.data_file, tuple(self.roles())),)
 
     @property
@@ -229,7 +247,7 @@ class ManifestHead(Section):
     def must_list(self) -> str | None:
         """Return what the manifest must list as files, in words; None where it does."""
         names = [one.name for one in self.file_specs()]
-        if self.files.keys() - {SCRIPT} == {*names, CODEBOOK}:
+        if self.files.keys() - {SCRIPT, *REPORTS} == {*names, CODEBOOK}:
             return None
         return f"{' and '.join((*names, CODEBOOK))}, no more"
 

@@ -14,20 +14,19 @@ from typing import Protocol
 import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError, InternalError, setting
-from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
+from cloister.io import Place, appearing, write_csv, write_parquet, write_private
 from cloister.release.derived import Derived
 from cloister.release.figures import OriginalCounts, ReportCounts, exact_figures_of, figures_of
 from cloister.release.folder import (
-    FIGURES,
-    REPORT,
     formulas_in,
+    hashes_of,
     holds_files_alone,
     is_release,
     json_bytes,
     read_data,
     release_around,
 )
-from cloister.release.head import CODEBOOK, MANIFEST, SCRIPT
+from cloister.release.head import CODEBOOK, FIGURES, MANIFEST, REPORT, SCRIPT
 from cloister.release.manifest import AnyManifest, rule_words, rules_of, script_of, with_parts
 from cloister.report import report_files
 from cloister.results import DIGITS, Figures, Manifest, Verdict
@@ -210,12 +209,11 @@ class Release(ABC):
         verdict = self.recheck_written(partial)
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {verdict.problem()}.")
-        files = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        manifest = with_parts(self.manifest, files=files)
+        manifest = with_parts(self.manifest, files=hashes_of(partial, (*names, CODEBOOK)))
         script = script_of(manifest)
         if script is not None:
             write_private(partial / SCRIPT, script.text().encode())
-            manifest = with_parts(manifest, files=files | {SCRIPT: f"sha256:{sha256(partial / SCRIPT)}"})
+            manifest = with_parts(manifest, files=manifest.files | hashes_of(partial, [SCRIPT]))
         found: Figures = {}
         more: Figures = {}
         if self.attack is not None:
@@ -232,8 +230,10 @@ class Release(ABC):
         seconds = round(time.perf_counter() - started, DIGITS)
         spent = {"write": seconds, "total": round(manifest.seconds.total + seconds, DIGITS)}
         manifest = with_parts(manifest, seconds=manifest.seconds.published() | spent, **more)
-        for name, content in report_files(manifest, figures).items():
+        reports = report_files(manifest, figures)
+        for name, content in reports.items():
             write_private(partial / name, content)
+        manifest = with_parts(manifest, files=manifest.files | hashes_of(partial, reports))
         write_private(partial / MANIFEST, json_bytes(manifest.published()))
         return manifest, counts, figures, found
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloister.kernels.private_cache import cache_folder
-from cloister.release.folder import FIGURES, README, REPORT, SCHEMA, json_bytes
-from cloister.release.head import Section
+from cloister.release.folder import report_json
+from cloister.release.head import FIGURES, README, REPORT, Section
 from cloister.release.manifest import AnyManifest
 from cloister.results import Figures
 from cloister.shapes.registry import FORMS
@@ -148,11 +148,11 @@ def report_files(manifest: AnyManifest, figures: Figures, exact: Figures | None 
 
     ``figures, exact``: see `render_report`; the custodian's has no page of plain text
     """
-    warnings, release = warnings_of(manifest, figures), manifest.published()
-    numbers = {"schema": SCHEMA, "warnings": warnings, "release": release, "figures": figures}
+    warnings = warnings_of(manifest, figures)
+    shown = {"figures": figures} | ({} if exact is None else {"exact": exact})
     return {
         REPORT: render_report(manifest, figures, exact).encode(),
-        FIGURES: json_bytes(numbers if exact is None else {**numbers, "exact": exact}),
+        FIGURES: report_json(manifest.published(), warnings, shown),
         **({README: render_readme(manifest)} if exact is None else {}),
     }
 
@@ -204,19 +204,38 @@ def _sections(
 
 
 def render_job(
-    job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, Figures]], warnings: Sequence[str]
+    job: Section,
+    name: str,
+    parts: Mapping[str, tuple[AnyManifest, Figures]],
+    warnings: Sequence[str],
+    *,
+    promised: Sequence[str],
+    not_promised: Sequence[str],
 ) -> str:
     """Return the HTML page of a job of this name, with the warnings of all parts on top.
 
     ``parts``: by name the manifest of each part, and its figures
+    ``promised, not_promised``: of all parts together, in sentences
     """
     anchors = {name: f"part-{name}" for name in parts}
     sections = {
         name: _sections(part, figures, level=3, prefix=f"{anchors[name]}-") for name, (part, figures) in parts.items()
     }
-    template = environment().get_template(JOB)
-    return template.render(
-        j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None, warnings=warnings
+    return (
+        environment()
+        .get_template(JOB)
+        .render(
+            j=job,
+            parts=sections,
+            manifests={name: part for name, (part, _) in parts.items()},
+            anchors=anchors,
+            title=f"Release report: {name}",
+            n=2,
+            x=None,
+            warnings=warnings,
+            promised=promised,
+            not_promised=not_promised,
+        )
     )
 
 

@@ -15,8 +15,7 @@ from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import compared, manifests_in, rows_of
 from cloister.io import sha256, write_private
 from cloister.jobs.manifest import promises_of_folder
-from cloister.release.folder import REPORT
-from cloister.release.head import MANIFEST
+from cloister.release.head import MANIFEST, REPORT
 from cloister.results import Verdict
 from cloister.settings.declaration import Given
 from cloister.verification.folder import verify_folder

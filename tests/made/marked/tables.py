@@ -199,7 +199,7 @@ ASSESSING = (
 ANY_RELEASE = (
     ("codebook.csv", "as recorded", MARKER),
     ("codebook.csv", "\n", f"\n{MARKER}\n"),
-    ("release.json", '"schema": 2', f'"schema": "{MARKER}"'),
+    ("release.json", '"schema": 3', f'"schema": "{MARKER}"'),
     ("release.json", '"released"', f'"{MARKER}"'),
     ("release.json", "{", f"{{{MARKER}"),
     ("report.json", '"schema"', f'"{MARKER}": 1, "schema"'),

@@ -176,7 +176,7 @@ MANIFESTS = {
     ),
     "a column renamed": (lambda m: m["columns"].update(age2=m["columns"].pop("age")), "columns", 1),
     "files not listed": (lambda m: m["files"].clear(), "3 files do not belong", 1),
-    "other schema": (lambda m: m.update(schema=1), "not a manifest of schema 2", 2),
+    "other schema": (lambda m: m.update(schema=1), "not a manifest of schema 3", 2),
     "other shape": (lambda m: m.update(shape="images"), "not a release of a shape", 2),
     "no rules": (lambda m: m["guarantee"].update(rules=[]), "a release says: guarantee.rules", 1),
     "no columns": (lambda m: m.pop("columns"), "a release says: columns", 1),
