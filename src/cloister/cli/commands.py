@@ -17,6 +17,7 @@ from typer import Argument, Option
 
 from cloister.cli.output import speak_of
 from cloister.errors import InputError, setting
+from cloister.settings.constraints import OneOf
 from cloister.settings.declaration import Keywords, Setting, Words, settings_of
 from cloister.shapes.registry import SHAPES, load
 
@@ -41,7 +42,8 @@ def parameter(one: Setting, *, needed: bool = True) -> inspect.Parameter:
     """Return the parameter of a command that a setting is; one without a default must be given where it is needed."""
     assert one.help is not None
     kind, default = one.typed, one.default
-    shown: Keywords = {"metavar": one.help.metavar, "help": one.help.text}
+    choices = "|".join(one.constraint.words) if isinstance(one.constraint, OneOf) else None
+    shown: Keywords = {"metavar": one.help.metavar or choices, "help": one.help.text}
     if one.help.shown is not None:
         shown = {**shown, "show_default": one.help.shown}
     if isinstance(kind, ForwardRef):  # a place, of which a query is made later

@@ -4,17 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from cloister.settings.declaration import COLUMN, ENGINE, LIST, WHOLE, YES_OR_NO, Given, Keywords, Kind, settings_of
-from cloister.settings.toml import STRICT, key, needs, typed
+from cloister.settings.constraints import COLUMN, COLUMNS, Described, Interval, Kind
+from cloister.settings.declaration import ENGINE, Given, K, Keywords, settings_of
+from cloister.settings.toml import STRICT, typed
 from cloister.shapes.registry import SHAPES
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
-OF_SOURCE = "the name of a section [sources.NAME]"
-NAME = "letters, digits and . _ -, at most 64, the first no sign"
+OF_SOURCE = Described("the name of a section [sources.NAME]")
+NAME = Described("letters, digits and . _ -, at most 64, the first no sign")
+PLAN = Described("the name of a plan, or a section [protect.plan]")
 
 
 CLAIMS, TABLE = "claims", "table"
@@ -51,17 +53,14 @@ class Part:
 @cache
 def section_of(shape: str) -> type:
     """Return the record of a section ``[[protect]]`` of this shape, as its keys are declared."""
-    needed = {"shape": "the name of a shape", **dict.fromkeys(SHAPES[shape].sources, OF_SOURCE)}
-    made: list[tuple[str, Kind, Kind]] = [(name, str, needs(allowed)) for name, allowed in needed.items()]
+    made: list[tuple[str, Kind, Kind]] = [("shape", Annotated[str, Described("the name of a shape")], field())]
+    made += [(name, Annotated[str, OF_SOURCE], field()) for name in SHAPES[shape].sources]
     if shape == CLAIMS:
-        made.append(("plan", str | Keywords, needs("the name of a plan, or a section [protect.plan]")))
-    made.append(("name", str | None, key(None, NAME)))
+        made.append(("plan", Annotated[str | Keywords, PLAN], field()))
+    made.append(("name", Annotated[str | None, NAME], field(default=None)))
     for one in (one for one in settings_of(SHAPES[shape].options) if one.key is not None):
-        allowed = {"allowed": one.key.allowed if one.key else ""}
-        if one.by_column:
-            made.append((one.word, one.in_toml, field(default_factory=dict, metadata=allowed)))
-        else:
-            made.append((one.word, one.in_toml | None, field(default=None, metadata=allowed)))
+        usual: Kind = field(default_factory=dict) if one.by_column else field(default=None)
+        made.append((one.word, one.in_toml, usual))
     return make_dataclass(f"Section{shape.title()}", made, frozen=True, namespace={"__pydantic_config__": STRICT})
 
 
@@ -72,9 +71,9 @@ def part_of(shape: str, section: Keywords, file: str, inside: Sequence[str] = ()
     return Part(shape, {name: value for name, value in keywords.items() if value is not None and value not in ((), {})})
 
 
-OF_FILE = "the name of a CSV or Parquet file, from the folder of the job"
-OF_URL = "the address of a database, as postgresql://host/database or duckdb:PATH"
-OF_QUERY = "one SELECT, or the name of a file that ends in .sql"
+OF_FILE = Described("the name of a CSV or Parquet file, from the folder of the job")
+OF_URL = Described("the address of a database, as postgresql://host/database or duckdb:PATH")
+OF_QUERY = Described("one SELECT, or the name of a file that ends in .sql")
 
 
 @dataclass(frozen=True)
@@ -82,20 +81,22 @@ class FileSource:
     """A file of data, or a query to a database, and how it is read."""
 
     __pydantic_config__: ClassVar = STRICT
-    file: str = key("", OF_FILE)
-    url: str | None = field(default=None, repr=False, metadata={"allowed": OF_URL})
-    query: str | None = field(default=None, repr=False, metadata={"allowed": OF_QUERY})
-    id: str | None = key(None, COLUMN)
-    encoding: str | None = key(None, "the name of an encoding")
-    delimiter: str | None = key(None, "one character")
-    missing: tuple[str, ...] = key((), "a list of texts")
-    date_format: tuple[str, ...] = key((), 'a list of formats, as "dd.mm.yyyy" or "COLUMN=m/d/yy"')
-    decimal: Literal[".", ","] = key(".", "a point or a comma")
-    numbers: tuple[str, ...] = key((), LIST)
-    dates: tuple[str, ...] = key((), LIST)
-    bad_lines: Literal["error", "drop"] = key("error", "error or drop")
-    duplicates: Literal["keep", "drop", "error"] = key("keep", "keep, drop or error")
-    row_index: Literal["drop", "keep"] = key("drop", "drop or keep")
+    file: Annotated[str, OF_FILE] = ""
+    url: Annotated[str | None, Described("the address of a database, as postgresql://host/database or duckdb:PATH")] = (
+        field(default=None, repr=False)
+    )
+    query: Annotated[str | None, OF_QUERY] = field(default=None, repr=False)
+    id: Annotated[str | None, COLUMN] = None
+    encoding: Annotated[str | None, Described("the name of an encoding")] = None
+    delimiter: Annotated[str | None, Described("one character")] = None
+    missing: Annotated[tuple[str, ...], Described("a list of texts")] = ()
+    date_format: Annotated[tuple[str, ...], Described('a list of formats, as "dd.mm.yyyy" or "COLUMN=m/d/yy"')] = ()
+    decimal: Annotated[Literal[".", ","], Described("a point or a comma")] = "."
+    numbers: Annotated[tuple[str, ...], COLUMNS] = ()
+    dates: Annotated[tuple[str, ...], COLUMNS] = ()
+    bad_lines: Literal["error", "drop"] = "error"
+    duplicates: Literal["keep", "drop", "error"] = "keep"
+    row_index: Literal["drop", "keep"] = "drop"
 
     def data(self, name: str) -> "Path | Query":
         """Where the data are: the file, from the folder of the job, or the query, called as the source is."""
@@ -111,16 +112,16 @@ class Written:
     """A job as the file has it, its sections not yet looked into."""
 
     __pydantic_config__: ClassVar = STRICT
-    name: str = needs("a name, at most 100 characters")
-    output: str = needs("the name of a folder, from the folder of the job")
-    sources: Mapping[str, Keywords] = needs("sections [sources.NAME] with a file, or a url and a query")
-    protect: tuple[Keywords, ...] = needs("sections written [[protect]]")
-    k: int | None = key(None, "a whole number from 2")
-    seed: int = key(0, "a whole number from 0 to below 2^32")
-    threads: int | None = key(None, WHOLE)
-    engine: str = key("auto", ENGINE)
-    link: tuple[str, ...] = key((), "a list of parts")
-    attack: bool = key(False, YES_OR_NO)
+    name: Annotated[str, Described("a name, at most 100 characters")]
+    output: Annotated[str, Described("the name of a folder, from the folder of the job")]
+    sources: Annotated[Mapping[str, Keywords], Described("sections [sources.NAME] with a file, or a url and a query")]
+    protect: Annotated[tuple[Keywords, ...], Described("sections written [[protect]]")]
+    k: Annotated[int | None, K] = None
+    seed: Annotated[int, Interval(int, 0, 2**32 - 1)] = 0
+    threads: Annotated[int | None, Interval(int, 1)] = None
+    engine: Annotated[str, ENGINE] = "auto"
+    link: Annotated[tuple[str, ...], Described("a list of parts")] = ()
+    attack: bool = False
 
 
 @dataclass(frozen=True)

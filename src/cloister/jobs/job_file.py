@@ -200,9 +200,6 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
         yield from _of_claims(part, where, sources)
     if part.shape == "table":
         yield from _of_table(part, where, sources)
-    for one in settings_of(SHAPES[part.shape].options):
-        if one.key is not None and one.word in part.keywords and not one.key.holds(part.keywords[one.word]):
-            yield f"{where}.{one.word} must be {one.key.allowed}."
 
 
 def database_of(part: Part, engine: str) -> str | None:

@@ -52,7 +52,7 @@ class CodesShape(KeyedShape[CodesOptions]):
     def check(self, options: CodesOptions) -> None:
         """Refuse words that no setting has, and settings that the method does not look at."""
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
-        check_words(options, "method", "refine", "inference_check", "uncovered", "loss")
+        check_words(options)
         for name, methods in METHODS_OF.items():
             if getattr(options, name) is not None and options.method not in methods:
                 raise InputError(

@@ -52,7 +52,7 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
     def check(self, options: TrajectoriesOptions) -> None:
         """Refuse words that no setting has, and settings that do not fit each other."""
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
-        check_words(options, "method", "cost", "on_unknown_code", "age_unit")
+        check_words(options)
         if options.ids != "number":
             raise InputError(
                 f"{setting('ids')} can be number alone for trajectories in this version: the number holds the pairs of "

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
+from cloister.settings.constraints import Interval, Named
 
 from .rule import (
     AtLeast2,
@@ -22,11 +23,9 @@ from .rule import (
     TableRule,
     at_least,
     at_most,
+    checked_field,
     class_sums,
-    name_of,
-    number,
     recorded,
-    whole_number,
     written,
 )
 
@@ -84,7 +83,7 @@ class KPatients(ClassRule):
     """
 
     k: AtLeast2
-    column: Annotated[str, lambda _, value: name_of("The column of patients", value)]  # missing nowhere
+    column: Annotated[str, Named("the name of the column of patients")]  # missing nowhere
 
     model = "k-patients"
     usage = "k-patients:patient_id=5"
@@ -137,7 +136,7 @@ class NoAttack(ClassRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole_number("gain / cost", self.class_size, 1)
+        checked_field("gain / cost", self.class_size, Interval(int, 1))
 
     @property
     def class_size(self) -> int:
@@ -207,7 +206,8 @@ class PopulationRule(ClassRule):
         """A table that is given without a name is called ``population``."""
         if self.population is None and self.name is None:
             raise InputError(f"{self.model} needs a population: a table of all people that the patients may be among.")
-        name = name_of("The population", "population" if self.name is None else self.name)
+        name = "population" if self.name is None else self.name
+        checked_field("The population", name, Named("a text that is not empty"))
         object.__setattr__(self, "name", name)
 
 
@@ -245,9 +245,7 @@ class KMap(PopulationRule):
     population: object = field(default=None, kw_only=True, repr=False, compare=False)
     name: str | None = field(default=None, kw_only=True)
     size: int | None = field(default=None, kw_only=True)
-    significance: Annotated[float, number("above 0 and at most 0.5", lambda chance: 0 < chance <= 0.5)] = field(
-        default=SIGNIFICANCE, kw_only=True
-    )
+    significance: Annotated[float, Interval(float, 0, 0.5, closed="right")] = field(default=SIGNIFICANCE, kw_only=True)
     least: int | None = field(default=None, kw_only=True)
     source: str | None = field(default=None, kw_only=True, repr=False, compare=False)
 
@@ -262,8 +260,10 @@ class KMap(PopulationRule):
             return
         if self.population is not None or self.name is not None:
             raise InputError("k-map takes either a population table or the number of people, not both.")
-        whole_number("The population of k-map", self.size, self.k)
-        if self.least is not None and whole_number("class_size", self.least, LEAST_ESTIMATED) > self.k:
+        checked_field("The population of k-map", self.size, Interval(int, self.k))
+        if self.least is not None:
+            checked_field("class_size", self.least, Interval(int, LEAST_ESTIMATED))
+        if self.least is not None and self.least > self.k:
             raise InputError(f"k-map with k = {self.k} never asks for more than {self.k} records per class.")
 
     @property

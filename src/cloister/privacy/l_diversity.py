@@ -12,6 +12,8 @@ from typing import Annotated
 
 import numpy as np
 
+from cloister.settings.constraints import Interval
+
 from .rule import (
     TOLERANCE,
     AtLeast2,
@@ -31,7 +33,6 @@ from .rule import (
     class_of_cell,
     class_sums,
     most_by_share,
-    number,
     recorded,
     recorded_whole,
     written,
@@ -88,7 +89,7 @@ class EntropyLDiversity(SensitiveRule):
     """
 
     # need not be whole
-    l: Annotated[float, number("above 1", lambda ell: ell > 1)]  # noqa: E741 - the literature's name
+    l: Annotated[float, Interval(float, 1, closed="neither")]  # noqa: E741 - the literature's name
     column: SensitiveColumn
 
     model = "entropy-l-diversity"

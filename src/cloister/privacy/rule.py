@@ -7,16 +7,16 @@ than ``TOLERANCE`` counts as equal, so that a class of one in ten has a share of
 includes it and fails where it does not.
 """
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
+from typing import Annotated, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
+from cloister.settings.constraints import Constraint, Interval, Named, constraint_of
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -57,7 +57,7 @@ class EquivalenceClasses(Protocol):
 
 @dataclass(frozen=True)
 class PrivacyRule(ABC):
-    """What all rules say of themselves. A rule is declared by its fields: checks, as of `AtLeast2`, mark them.
+    """What all rules say of themselves. A rule is declared by its fields, which constraints mark, as in `AtLeast2`.
 
     ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser
     transformation never suppresses more. ``is_closed``: two classes that satisfy it do so together; then a coarser
@@ -73,8 +73,9 @@ class PrivacyRule(ABC):
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            for check in getattr(one.type, "__metadata__", ()):
-                object.__setattr__(self, one.name, check(one.name, getattr(self, one.name)))
+            limit = constraint_of(one.type)
+            if limit is not None:
+                object.__setattr__(self, one.name, checked_field(one.name, getattr(self, one.name), limit))
 
     @property
     def class_size(self) -> int:
@@ -264,44 +265,22 @@ def most_by_share(classes: EquivalenceClasses, rule: ClassRule, holds: Mask, sha
 MOST_RECORDS = 2**62
 """No table has more, and counts stay exact."""
 
-Check = Callable[[str, object], Any]
-"""From the name of a field and what was given to the value that it keeps; refuses all else."""
 
-
-def whole_number(name: str, value: object, least: int) -> int:
-    """Return ``value`` if it is a whole number from ``least`` on."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name} is {_shown(value)}, but it must be a whole number from {least} on.")
-    if value > MOST_RECORDS:
+def checked_field(name: str, value: object, limit: Constraint) -> object:
+    """Return what a field of a rule keeps, numbers that are not counts as floats; an `InputError` if it may not be."""
+    if not limit.accepts(value) or value == "":
+        raise InputError(f"{name} is {_shown(value)}, but it must be {limit}.")
+    if isinstance(value, int | float) and value > MOST_RECORDS:
         raise InputError(f"{name} is more than {MOST_RECORDS}, but no table has as many records. Give a smaller one.")
-    return value
+    return float(value) if isinstance(limit, Interval) and limit.kind is float else value  # type: ignore[arg-type]
 
 
-def number(wanted: str, is_fit: Callable[[float], bool]) -> Check:
-    """Return the check that something is a finite number of the range that ``wanted`` puts into words, as a float."""
-
-    def check(name: str, value: object) -> float:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_RECORDS
-        if not is_number or not math.isfinite(value) or not is_fit(float(value)):  # type: ignore[arg-type]
-            raise InputError(f"{name} is {_shown(value)}, but it must be a number {wanted}.")
-        return float(value)  # type: ignore[arg-type]
-
-    return check
-
-
-def name_of(what: str, value: object) -> str:
-    """Return ``value`` if it is a text that can name something."""
-    if not isinstance(value, str) or not value:
-        raise InputError(f"{what} must be named by a text that is not empty.")
-    return value
-
-
-AtLeast2 = Annotated[int, lambda name, value: whole_number(name, value, 2)]
-Share = Annotated[float, number("from 0 to below 1", lambda share: 0 <= share < 1)]
-Part = Annotated[float, number("above 0 and below 1", lambda part: 0 < part < 1)]
-Positive = Annotated[float, number("above 0", lambda above: above > 0)]
-Probability = Annotated[float, number("from 0 to 1", lambda chance: 0 <= chance <= 1)]
-SensitiveColumn = Annotated[str, lambda _, value: name_of("The sensitive column", value)]
+AtLeast2 = Annotated[int, Interval(int, 2)]
+Share = Annotated[float, Interval(float, 0, 1, closed="left")]
+Part = Annotated[float, Interval(float, 0, 1, closed="neither")]
+Positive = Annotated[float, Interval(float, 0, closed="neither")]
+Probability = Annotated[float, Interval(float, 0, 1)]
+SensitiveColumn = Annotated[str, Named("the name of a sensitive column")]
 """Fields of rules."""
 
 

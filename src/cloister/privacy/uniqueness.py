@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
+from cloister.settings.constraints import Interval
 
-from .rule import TOLERANCE, Share, TableRule, at_most, whole_number, written
+from .rule import TOLERANCE, Share, TableRule, at_most, checked_field, written
 
 LARGEST_FRACTION_OF_PITMAN = 0.1
 """Dankar et al. (2012): above this sampling fraction their rule leaves Pitman's estimator."""
@@ -325,7 +326,8 @@ class PopulationUniqueness(TableRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if whole_number("The population of population-uniqueness", self.size, 1) > MOST_PEOPLE:
+        checked_field("The population of population-uniqueness", self.size, Interval(int, 1))
+        if self.size > MOST_PEOPLE:
             raise InputError(
                 f"The population of population-uniqueness is {self.size}, but it must be at most {MOST_PEOPLE}, more"
                 " people than there are. Give the number of all people that the patients may be among."

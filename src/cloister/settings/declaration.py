@@ -9,14 +9,25 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args, get_origin
 
 from cloister.errors import InputError, setting
 
-Value = TypeVar("Value")
-Kind: TypeAlias = Any
-"""What an annotation may state: a type, a union, a list of a type. Python has no type for these."""
+from .constraints import (
+    COLUMN,
+    FILE,
+    TEXT,
+    Constraint,
+    Described,
+    ForEach,
+    Interval,
+    Kind,
+    OneOf,
+    constraint_of,
+    describe,
+)
 
+Value = TypeVar("Value")
 Keywords: TypeAlias = Mapping[str, Any]
 """Values by name or by key, as a job or Python states them."""
 
@@ -54,12 +65,9 @@ class Help:
 class Key:
     """What a job may say of a setting."""
 
-    allowed: str
     name: str = ""
     kind: Kind = None  # type in TOML, if not that of the field
-    one_of: tuple[str, ...] = ()
-    holds: Callable[[Any], bool] = lambda _: True  # whether a value is in range
-    read: Callable[[Any], Any] = lambda value: value  # from TOML to the value of the field
+    read: Callable[[Any], Any] | None = None  # from TOML to the value of the field
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,12 @@ class Setting:
     default: object
     help: Help | None
     key: Key | None
+    constraint: Constraint | None
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be, in words."""
+        return str(self.constraint) if self.constraint else describe(self.kind)
 
     @property
     def option(self) -> str:
@@ -99,22 +113,25 @@ class Setting:
 
     @property
     def in_toml(self) -> Kind:
-        """Its type in a job, without None."""
+        """Its type in a job, with what limits it; None where it may be left out."""
         assert self.key is not None
-        if self.key.one_of:
-            word: Kind = Literal[self.key.one_of]
-            return word if not self.by_column else Mapping[str, word]
         parts = [part for part in get_args(self.kind) if part not in (NoneType, Words)]
         kind = self.key.kind or (parts[0] if self.by_column or NoneType in get_args(self.kind) else self.kind)
-        return str if kind is Path else kind
+        kind = str if kind is Path else kind
+        limit = self.constraint
+        if isinstance(limit, ForEach):
+            kind = Mapping[str, Annotated[get_args(kind)[1], limit.each]]  # type: ignore[misc]
+        elif isinstance(limit, OneOf | Interval):
+            kind = Annotated[kind, limit]
+        kind = kind if self.by_column else kind | None
+        return kind if limit is None else Annotated[kind, Described(str(limit))]
 
     def from_toml(self, value: Value) -> Path | Value:
         """Return the value of the field that a value in a job stands for."""
         assert self.key is not None
         if Path in (self.kind, *get_args(self.kind)):
             return Path(str(value))
-        read: Value = self.key.read(value)
-        return read
+        return value if self.key.read is None else self.key.read(value)
 
 
 def settings_of(record: type) -> list[Setting]:
@@ -164,12 +181,12 @@ def command_words(record: type, given: Keywords, skipped: Iterable[str] = ()) ->
     return words
 
 
-def check_words(options: object, *names: str) -> None:
-    """Refuse words that these settings do not have."""
+def check_words(options: object) -> None:
+    """Refuse words that a setting with a choice does not have."""
     for one in settings_of(type(options)):
         word = getattr(options, one.name)
-        if one.name in names and one.key is not None and word is not None:
-            check_word(one.name, word, one.key.one_of)
+        if isinstance(one.constraint, OneOf) and word is not None:
+            check_word(one.name, word, one.constraint.words)
 
 
 def check_word(name: str, word: str, known: Iterable[str]) -> None:
@@ -182,11 +199,8 @@ def check_numbers(record: type, keywords: Keywords) -> None:
     """Refuse numbers that a setting does not have, whoever gave them."""
     for one in settings_of(record):
         value = keywords.get(one.name)
-        if one.key is None or value is None:
-            continue
-        is_number = int in (one.kind, *get_args(one.kind)) and str not in get_args(one.kind)
-        if is_number and (isinstance(value, bool) or not isinstance(value, int) or not one.key.holds(value)):
-            raise InputError(f"{setting(one.name)} is {value!r}, but must be {one.key.allowed}.")
+        if isinstance(one.constraint, Interval) and value is not None and not one.constraint.accepts(value):
+            raise InputError(f"{setting(one.name)} is {value!r}, but must be {one.allowed}.")
 
 
 def check_threads(threads: int | None) -> None:
@@ -204,35 +218,33 @@ def _setting(one: "Field[object]") -> Setting:
         default,
         next((mark for mark in marks if isinstance(mark, Help)), None),
         next((mark for mark in marks if isinstance(mark, Key)), None),
+        constraint_of(one.type),
     )
 
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
-LIST = "a list of columns"
-COLUMN = "the name of a column"
-FILE = "the name of a file"
-WHOLE = "a whole number from 1"
-YES_OR_NO = "true or false"
-POLICY = "level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file"
-ENGINE = "auto, memory, duckdb, spark or the address of a database"
+K = Interval(int, 2)
+POLICY = Described("level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file")
+ENGINE = Described("auto, memory, duckdb, spark or the address of a database")
 
 Missing = Annotated[tuple[str, ...], Help("Read this text as a missing value, as ? or NA. Repeatable.", "TEXT")]
-MissingAs = Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), Key("a text")]
+MissingAs = Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), TEXT, Key()]
 Encoding = Annotated[str | None, Help("Encoding of the CSV files; detected if not given.", "NAME")]
 Visit = Annotated[
-    str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), Key(COLUMN)
+    str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), COLUMN, Key()
 ]
 PatientColumn = Annotated[str | None, Help("Column that identifies patients.", "COLUMN")]
 AllCodes = Annotated[
-    str | None, Help("Column with all codes of a patient; recognised if not given.", "COLUMN"), Key(COLUMN)
+    str | None, Help("Column with all codes of a patient; recognised if not given.", "COLUMN"), COLUMN, Key()
 ]
-OneCode = Annotated[str | None, Help("Column with one code a line; recognised if not given.", "COLUMN"), Key(COLUMN)]
+OneCode = Annotated[str | None, Help("Column with one code a line; recognised if not given.", "COLUMN"), COLUMN, Key()]
 Separator = Annotated[
     str | None,
     Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
-    Key("a text, as ;"),
+    Described("a text, as ;"),
+    Key(),
 ]
 Delimiter = Annotated[str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR")]
 Threads = Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")]
@@ -292,7 +304,7 @@ class RunOptions(CleaningOptions):
     out: Annotated[Path, Help("Folder of the release; must not exist.", "DIR")]
     missing: Missing = ()
     crosswalk: Annotated[
-        Path | None, Help("Write the secret map from released to original ids.", "FILE"), Key(FILE)
+        Path | None, Help("Write the secret map from released to original ids.", "FILE"), FILE, Key()
     ] = None
     overwrite: Annotated[bool, Help("Replace an earlier release.")] = False
     custodian_dir: Annotated[
@@ -300,9 +312,7 @@ class RunOptions(CleaningOptions):
     ] = None
     attack: Annotated[bool, Help("Attack the release before it appears, and report what was found.")] = False
     accept_empty: Annotated[
-        bool,
-        Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."),
-        Key(YES_OR_NO),
+        bool, Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."), Key()
     ] = False
     delimiter: Delimiter = None
     encoding: Encoding = None
@@ -340,7 +350,8 @@ class CodedOptions(ReleaseOptions):
     k: Annotated[
         int,
         Help("Patients, or candidates, that must be left to whoever knows codes of a patient.", option="-k"),
-        Key("a whole number from 2", holds=lambda k: k >= 2),
+        K,
+        Key(),
     ]
     seed: Annotated[int, Help("Of what is drawn at random; nothing random protects.")] = 0
     engine: Annotated[
@@ -349,5 +360,6 @@ class CodedOptions(ReleaseOptions):
             "Where the work is done: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
             "auto|memory|spark|MASTER|sc://HOST",
         ),
-        Key("auto, memory or spark"),
+        Described("auto, memory or spark"),
+        Key(),
     ] = "auto"

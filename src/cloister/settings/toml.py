@@ -1,6 +1,6 @@
 """A TOML file -> frozen records, or an error that says which key may be what. Nothing that the file holds is quoted.
 
-A record is a dataclass; ``allowed`` in the metadata of a field says in words what it may be.
+A record is a dataclass. The types of its fields, and the constraints that mark them, say what each key may be.
 """
 
 import dataclasses
@@ -9,34 +9,25 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from cloister.errors import InputError, did_you_mean
+from cloister.settings.constraints import constraint_of, describe
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+NOT_A_NAME = "[key]"
+"""How Pydantic marks an error of a name itself."""
+
 UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 T = TypeVar("T")
 Kind: TypeAlias = Any
 """A type as an annotation states it, or what comes of one."""
 Content: TypeAlias = Mapping[str, Any]
 """What a section states, by key."""
-Default = TypeVar("Default")
 
-SECTION = {"allowed": "a section"}
 STRICT: dict[str, Kind] = {"extra": "forbid", "strict": True}
 """How Pydantic takes a section: no key that is not one of its fields, no value of another type."""
-
-
-def needs(allowed: str) -> Kind:
-    """A key that must be there, and for messages what it may be."""
-    return dataclasses.field(metadata={"allowed": allowed})
-
-
-def key(default: Default, allowed: str) -> Default:
-    """A key with its default and, for messages, what it may be."""
-    made: Default = dataclasses.field(default=default, metadata={"allowed": allowed})
-    return made
 
 
 def read_toml(text: str, name: str, instead: str) -> dict[str, Kind]:
@@ -91,11 +82,11 @@ def _refusal(problem: Content, kind: Kind, name: str, inside: Sequence[str]) -> 
         return InputError(f"{name} has an unknown key {whole}.{hint} Keys there: {', '.join(known)}.", file=name)
     if problem["type"] in ("missing", "missing_argument"):
         return InputError(f"{name} lacks the key {'.'.join(path)}: {allowed}.", file=name)
-    if problem["type"] == "literal_error":
-        allowed = f"one of {problem['ctx']['expected']}"
     if by_name:
         path = [*inside, *keys[: len(section) + 1]]
-    return InputError(f"{name}: {'.'.join(path)} must be {allowed}.", file=name)
+    before = keys[: keys.index(section[-1])] if section else []
+    number = next((f" (section {int(key) + 1})" for key in before if key.isdigit()), "")
+    return InputError(f"{name}: {'.'.join(path)}{number} must be {allowed}.", file=name)
 
 
 def _place(keys: Sequence[str], kind: Kind) -> tuple[list[str], list[str], str, bool]:
@@ -109,13 +100,26 @@ def _place(keys: Sequence[str], kind: Kind) -> tuple[list[str], list[str], str, 
         if key not in fields:
             break
         passed.append(key)
-        allowed = str(fields[key].metadata["allowed"])
-        by_name = getattr(fields[key].type, "__origin__", None) is Mapping
+        allowed, by_name = _allowed(fields[key].type, keys)
         inner = _section(fields[key].type)
         if inner is None:
             break
         kind = inner
     return passed, [field.name for field in dataclasses.fields(kind)], allowed, by_name
+
+
+def _allowed(annotation: Kind, keys: Sequence[str]) -> tuple[str, bool]:
+    """Return what a key may be, and whether the error is at one of the names that it has values for.
+
+    A choice for each name is described, rather than all names together.
+    """
+    bare: Kind = getattr(annotation, "__origin__", annotation) if hasattr(annotation, "__metadata__") else annotation
+    kind: object = get_origin(bare)
+    is_at_name = kind is Mapping and NOT_A_NAME not in keys
+    each: Kind = get_args(bare)[1] if is_at_name else str
+    of_each: object = get_origin(each)
+    is_choice = of_each is Literal or constraint_of(each) is not None
+    return describe(each if is_choice else annotation), is_at_name
 
 
 def _section(annotation: Kind) -> Kind:

@@ -11,7 +11,8 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from starlette.datastructures import FormData
 
 from cloister.errors import SETTING, CloisterError, as_key, worded
-from cloister.settings.declaration import Given, Keywords, Kind, Setting, settings_of
+from cloister.settings.constraints import Kind, OneOf, constraint_of, describe
+from cloister.settings.declaration import Given, Keywords, Setting, settings_of
 from cloister.shapes.registry import SHAPES
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
@@ -113,7 +114,7 @@ def _of_setting(one: Setting, of_columns: Sequence[str]) -> Spec:
     hint = f"{default:g}" if isinstance(default, float) else str(default) if isinstance(default, str | int) else ""
     hint = "" if default is MISSING or default is False else hint
     columns = tuple(of_columns) if one.by_column else ()
-    return Spec((one.word,), _plain(one.in_toml), text or one.key.allowed, hint, columns=columns)
+    return Spec((one.word,), _plain(one.in_toml), text or one.allowed, hint, columns=columns)
 
 
 def specs_of_record(
@@ -128,7 +129,7 @@ def specs_of_record(
         if isinstance(kind, type) and is_dataclass(kind):
             found += specs_of_record(kind, inside, helps, one.name.replace("_", " "))
         else:
-            allowed = str(one.metadata.get("allowed", ""))
+            allowed = describe(one.type)
             usual = isinstance(one.default, str | int | float) and one.default is not False
             default = str(one.default) if usual else ""
             found.append(Spec(inside, kind, (helps or {}).get(one.name, allowed), default, group, about))
@@ -136,13 +137,19 @@ def specs_of_record(
 
 
 def _plain(kind: Kind) -> Kind:
-    """A type without None and without what limits its values."""
+    """A type without None and without what limits its values; a choice of words as their type."""
     origin: object = get_origin(kind)
     if origin is Annotated:
-        return _plain(get_args(kind)[0])
+        choice = constraint_of(kind)
+        return Literal[choice.words] if isinstance(choice, OneOf) else _plain(get_args(kind)[0])
+    if origin is Mapping:
+        return Mapping[str, _plain(get_args(kind)[1])]  # type: ignore[misc]
+    if origin is tuple and get_args(kind)[1:] == (...,):
+        each: Kind = _plain(get_args(kind)[0])
+        return tuple[each, ...]
     if origin in (Union, UnionType):
-        parts = [part for part in get_args(kind) if part is not NoneType]
-        return _plain(parts[0]) if len(parts) == 1 else Union[tuple(parts)]  # noqa: UP007
+        parts = [_plain(part) for part in get_args(kind) if part is not NoneType]
+        return parts[0] if len(parts) == 1 else Union[tuple(parts)]  # noqa: UP007
     return kind
 
 

@@ -121,7 +121,7 @@ def test_illegal_hierarchies(bare, cloister, refused, tmp_path, content, words, 
 
 
 SETTINGS = {
-    "k below 2": (("-k", "1"), "k must be a whole number from 2 on"),
+    "k below 2": (("-k", "1"), "k must be a whole number from 2"),
     "k no number": (("-k", "five"), "valid integer"),
     "suppression above 1": (("--suppression", "1.01"), "from 0 to 1"),
     "suppression below 0": (("--suppression", "-0.1"), "from 0 to 1"),

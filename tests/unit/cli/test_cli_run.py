@@ -91,7 +91,10 @@ def test_the_folder_tells_what_it_holds(place):
         "schema": 3,
         "warnings": [f"{name}: {text}" for name, part in alone.items() for text in part["warnings"]],
         "release": manifest,
-        "parts": {name: {"release": part["release"], "figures": part["figures"]} for name, part in alone.items()},
+        "parts": {
+            name: {"release": json.loads((place / "release" / name / "release.json").read_text()), "figures": one}
+            for name, one in ((name, part["figures"]) for name, part in alone.items())
+        },
     }
     assert {0o700} == {
         stat.S_IMODE(path.stat().st_mode) for path in [place / "release", *(place / "release").glob("*/")]

@@ -55,7 +55,7 @@ def test_a_job_is_read():
         (JOB.replace('shape = "codes"', 'shape = "code"'), ("protect[2].shape", "trajectories", "mean codes?")),
         (JOB.replace('source = "visits"', 'source = "visit"'), ("protect[3].source", "Did you mean visits?")),
         (JOB.replace("k = 5\n", ""), ("lacks the key protect[1].k", "a whole number from 2")),
-        (JOB.replace("k = 5\n", "k = 1\n"), ("protect[1].k", "a whole number from 2")),
+        (JOB.replace("k = 5\n", "k = 1\n"), ("k must be", "a whole number from 2")),
         (JOB.replace("m = 2", "m = 0"), ("protect[2].m", "a whole number from 1")),
         (JOB.replace('age = "interval:10,20/top=90/bottom=0"', "age = 5"), ("protect[1].qi", "a hierarchy for each")),
         (JOB.replace('file = "visits.csv"', 'url = "postgresql://h/d"'), ("sources.visits.query:", "one SELECT")),

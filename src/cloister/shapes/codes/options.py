@@ -5,20 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.declaration import (
-    FILE,
-    POLICY,
-    WHOLE,
-    YES_OR_NO,
-    AllCodes,
-    CodedOptions,
-    Help,
-    Key,
-    Keywords,
-    OneCode,
-    Separator,
-    Visit,
-)
+from cloister.settings.constraints import FILE, Described, Interval, OneOf
+from cloister.settings.declaration import POLICY, AllCodes, CodedOptions, Help, Key, Keywords, OneCode, Separator, Visit
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -53,15 +41,14 @@ class CodesSettings:
     m: Annotated[
         int | None,
         Help("Codes that somebody may know of a patient; 2 if not given.", option="-m"),
-        Key(WHOLE, holds=lambda m: m >= 1),
+        Interval(int, 1),
+        Key(),
     ] = None
     method: Annotated[
         str,
-        Help(
-            "Release codes in parts (disassociation), or sets of codes in place of a code (the others).",
-            "disassociation|generalization|cba|ugaclip|apriori",
-        ),
-        Key("disassociation, generalization, cba, ugaclip or apriori", one_of=METHODS),
+        Help("Release codes in parts (disassociation), or sets of codes in place of a code (the others)."),
+        OneOf(*METHODS),
+        Key(),
     ] = DISASSOCIATION
     privacy: Annotated[
         str | None,
@@ -70,7 +57,8 @@ class CodesSettings:
             "but apriori also visits:FILE (recorded together), records, or a JSON list of lists of codes.",
             "PRIVACY",
         ),
-        Key("all:2, records, visits:FILE or the name of a JSON file"),
+        Described("all:2, records, visits:FILE or the name of a JSON file"),
+        Key(),
     ] = None
     visit: Visit = None
     policy: Annotated[
@@ -80,25 +68,23 @@ class CodesSettings:
             "gwas (18 diseases), or a JSON file from name to list of codes.",
             "POLICY",
         ),
-        Key(POLICY),
+        POLICY,
+        Key(),
     ] = None
     uncovered: Annotated[
         str | None,
-        Help(
-            "Of all but apriori: what may become of codes of no set of the policy; generalize if not given.",
-            "generalize|suppress",
-        ),
-        Key("generalize or suppress", one_of=("generalize", "suppress")),
+        Help("Of all but apriori: what may become of codes of no set of the policy; generalize if not given."),
+        OneOf("generalize", "suppress"),
+        Key(),
     ] = None
     loss: Annotated[
-        str | None,
-        Help("Of cba and ugaclip: what is kept low; ilm if not given.", "ilm|ul"),
-        Key("ilm or ul", one_of=("ilm", "ul")),
+        str | None, Help("Of cba and ugaclip: what is kept low; ilm if not given."), OneOf("ilm", "ul"), Key()
     ] = None
     code_hierarchy: Annotated[
         str | None,
         Help("Of generalization: how close codes are; ICD-9-CM or ICD-10-CM if not given.", "HIERARCHY"),
-        Key("a hierarchy, as icd9"),
+        Described("a hierarchy, as icd9"),
+        Key(),
     ] = None
     code_weights: Annotated[
         str | tuple[float, ...] | None,
@@ -108,37 +94,41 @@ class CodesSettings:
             "W,W,...,1",
             typed=str,
         ),
-        Key("a list of numbers, as [0.1, 0.3, 0.6, 1]", kind=tuple[float, ...]),
+        Described("a list of numbers, as [0.1, 0.3, 0.6, 1]"),
+        Key(kind=tuple[float, ...]),
     ] = None
     attributes: Annotated[
         Path | None,
         Help("Of generalization: auxiliary attributes as they are, one row a patient, beside the terms.", "FILE"),
-        Key(FILE),
+        FILE,
+        Key(),
     ] = None
     max_cluster_size: Annotated[
-        int | None,
-        Help("Clusters of fewer records are not split; 2k if not given.", "N"),
-        Key(WHOLE, holds=lambda size: size >= 1),
+        int | None, Help("Clusters of fewer records are not split; 2k if not given.", "N"), Interval(int, 1), Key()
     ] = None
     refine: Annotated[
         str | None,
-        Help("How codes that are rare in their cluster are shared; tree if not given.", "tree|paper|off"),
-        Key("tree, paper or off", one_of=("tree", "paper", "off")),
+        Help("How codes that are rare in their cluster are shared; tree if not given."),
+        OneOf("tree", "paper", "off"),
+        Key(),
     ] = None
     inference_check: Annotated[
         str | None,
-        Help("Count, or remove, codes that give another code away; report if not given.", "off|report|enforce"),
-        Key("off, report or enforce", one_of=("off", "report", "enforce")),
+        Help("Count, or remove, codes that give another code away; report if not given."),
+        OneOf("off", "report", "enforce"),
+        Key(),
     ] = None
     inference_threshold: Annotated[
         float | None,
         Help("Confidence from which a code gives another away; 1 if not given.", "SHARE"),
-        Key("a number above 0 and at most 1"),
+        Interval(float, 0, 1, closed="right"),
+        Key(),
     ] = None
     sensitive: Annotated[
         tuple[str, ...] | None,
         Help("Codes that nobody outside knows, separated by commas; kept apart. Repeatable.", "CODES"),
-        Key("a list of codes"),
+        Described("a list of codes"),
+        Key(),
     ] = None
     diversity: Annotated[
         int | None,
@@ -147,24 +137,24 @@ class CodesSettings:
             "2 if not given.",
             "L",
         ),
-        Key("a whole number from 2", holds=lambda diversity: diversity >= 2),
+        Interval(int, 2),
+        Key(),
     ] = None
-    repeats: Annotated[
-        bool, Help("Count the occurrences of a code of a patient instead of taking it once."), Key(YES_OR_NO)
-    ] = False
-    drop_empty: Annotated[bool, Help("Leave patients without codes out."), Key(YES_OR_NO)] = False
+    repeats: Annotated[bool, Help("Count the occurrences of a code of a patient instead of taking it once."), Key()] = (
+        False
+    )
+    drop_empty: Annotated[bool, Help("Leave patients without codes out."), Key()] = False
     workload: Annotated[
         str | None,
         Help("Case counts whose error is measured for --custodian-dir: frequent:5 (percent), random:1000.", "WORKLOAD"),
-        Key("frequent:PERCENT or random:COUNT"),
+        Described("frequent:PERCENT or random:COUNT"),
+        Key(),
     ] = None
     codes: AllCodes = None
     code: OneCode = None
     separator: Separator = None
     ids: Annotated[
-        str,
-        Help("Whether records of the data file are numbered.", "drop|number"),
-        Key("number or drop", one_of=("number", "drop")),
+        str, Help("Whether records of the data file are numbered.", "drop|number"), OneOf("number", "drop"), Key()
     ] = "number"
 
 
@@ -195,7 +185,7 @@ class CodesOptions(CodedOptions, CodesSettings):
         ),
     ]
     crosswalk: Annotated[
-        Path | None, Help("Write the secret map from patients to clusters or records.", "FILE"), Key(FILE)
+        Path | None, Help("Write the secret map from patients to clusters or records.", "FILE"), FILE, Key()
     ] = None
     placed: ClassVar[Mapping[str, str]] = {
         **CodedOptions.placed,

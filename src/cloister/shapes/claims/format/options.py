@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from cloister.settings.constraints import Described
 from cloister.settings.declaration import Help, Key, RunOptions
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ class ClaimsOptions(RunOptions):
     claims: Annotated["Path | Query", Help("The same, any number of rows a patient.", option="CLAIMS")]
     plan: Annotated[Path, Help("What is asked, in TOML; cloister init claims writes a first one.", "PLAN")]
     levels_from: Annotated[
-        Path | None, Help("Use the levels of this earlier release.", "DIR"), Key("the folder of an earlier release")
+        Path | None,
+        Help("Use the levels of this earlier release.", "DIR"),
+        Described("the folder of an earlier release"),
+        Key(),
     ] = None
     placed: ClassVar[Mapping[str, str]] = dict.fromkeys(("patients", "claims", "plan", "levels_from"), "out")

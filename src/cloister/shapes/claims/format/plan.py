@@ -6,18 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
-from annotated_types import Ge, Gt, Le, Lt, Predicate
+from annotated_types import MinLen
 from pydantic import Field
 
 from cloister.errors import InputError, did_you_mean
 from cloister.io.csv import load_text
-from cloister.settings import toml as typed_toml
-from cloister.settings.toml import SECTION, key, read_toml, typed
+from cloister.settings.constraints import COLUMN, Described, ForEach, Interval, OneOf
+from cloister.settings.toml import STRICT as STRICT_SECTION
+from cloister.settings.toml import read_toml, typed
 
 from .group_tables import NAMED, RANGED, exclusion_rules
 from .hierarchies import OF_GROUPS, hierarchy_named, split_bounds
 
-STRICT = typed_toml.STRICT | {"allow_inf_nan": False}
+STRICT = STRICT_SECTION | {"allow_inf_nan": False}
 
 PatientRole = Literal["id", "birth-date", "birth-year", "age", "sex", "pcp", "quasi-identifier", "keep", "drop"]
 ClaimRole = Literal[
@@ -50,7 +51,18 @@ CHOSEN: Final = "chosen"
 DerivedOfClaims = Literal[
     "days_since_first_claim", "days_since_first_claim_of_year", "length_of_stay", "pay_delay", "year"
 ]
+DerivedOfPatients = Literal["age", "days_in_hospital"]
 GroupedRole = Literal["diagnosis", "procedure", "place", "specialty"]
+Pseudonym = Literal["drop", "number", "per-table"]
+
+ROLES, HIERARCHIES = Described("a role for each column"), Described("a hierarchy for each quasi-identifier")
+WEIGHT = Interval(float, 0.001, 1000)
+
+
+def list_among(*words: str) -> Described:
+    """Return the constraint of a list of some of these words."""
+    return Described(f"a list among {', '.join(words)}")
+
 
 UNJOINED = (
     "ids.patients cannot be drop: the id is all that says whose claims are whose, and without it the files fall apart. "
@@ -82,10 +94,10 @@ class PatientsPlan(TablePlan):
     """
 
     __pydantic_config__: ClassVar = STRICT
-    roles: Mapping[str, PatientRole] = field(metadata={"allowed": "a role for each column"})
-    qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
-    derived: tuple[Literal["age", "days_in_hospital"], ...] = key((), "a list among age, days_in_hospital")
-    without_claims: Literal["keep", "drop"] = key("drop", "keep or drop")
+    roles: Annotated[Mapping[str, PatientRole], ROLES]
+    qi: Annotated[Mapping[str, str], HIERARCHIES]
+    derived: Annotated[tuple[DerivedOfPatients, ...], list_among(*get_args(DerivedOfPatients))] = ()
+    without_claims: Literal["keep", "drop"] = "drop"
 
 
 @dataclass(frozen=True)
@@ -93,9 +105,9 @@ class ClaimsTablePlan(TablePlan):
     """Columns of the claims' file, likewise; derived: days since the first claim, of stay, until payment, and year."""
 
     __pydantic_config__: ClassVar = STRICT
-    roles: Mapping[str, ClaimRole] = field(metadata={"allowed": "a role for each column"})
-    qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
-    derived: tuple[DerivedOfClaims, ...] = key((), f"a list among {', '.join(get_args(DerivedOfClaims))}")
+    roles: Annotated[Mapping[str, ClaimRole], ROLES]
+    qi: Annotated[Mapping[str, str], HIERARCHIES]
+    derived: Annotated[tuple[DerivedOfClaims, ...], list_among(*get_args(DerivedOfClaims))] = ()
 
 
 @dataclass(frozen=True)
@@ -103,8 +115,8 @@ class ExclusionsPlan:
     """High-risk patients: rules of the shipped list by name (None: all), and a file of the same form with more."""
 
     __pydantic_config__: ClassVar = STRICT
-    rules: tuple[str, ...] | None = key(None, "a list of names of rules")
-    file: str | None = key(None, "the name of a CSV file with the columns rule, kind, first, last")
+    rules: Annotated[tuple[str, ...] | None, Described("a list of names of rules")] = None
+    file: Annotated[str | None, Described("the name of a CSV file with the columns rule, kind, first, last")] = None
 
 
 @dataclass(frozen=True)
@@ -112,10 +124,10 @@ class RemovalsPlan:
     """Claims that are removed, each alone or with all others of its patient."""
 
     __pydantic_config__: ClassVar = STRICT
-    newborns: bool = key(True, "true or false")
-    letter_procedures: bool = key(True, "true or false")
-    revenue_codes: bool = key(True, "true or false")
-    whole_patient: bool = key(False, "true or false")
+    newborns: bool = True
+    letter_procedures: bool = True
+    revenue_codes: bool = True
+    whole_patient: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,12 +135,11 @@ class GroupingPlan:
     """Columns replaced by their groups from the start, by role; and tables of one's own, by role."""
 
     __pydantic_config__: ClassVar = STRICT
-    columns: tuple[GroupedRole, ...] = key(
-        ("place", "specialty"), "a list among diagnosis, procedure, place, specialty"
-    )
-    tables: Annotated[Mapping[str, str], Predicate(lambda tables: {*tables} <= {*RANGED, *NAMED})] = field(
-        default_factory=dict, metadata={"allowed": "names of CSV files, by role (diagnosis, procedure, ...)"}
-    )
+    columns: Annotated[tuple[GroupedRole, ...], list_among(*get_args(GroupedRole))] = ("place", "specialty")
+    tables: Annotated[
+        Mapping[Annotated[str, OneOf(*RANGED, *NAMED)], str],
+        Described("names of CSV files, by role (diagnosis, procedure, ...)"),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -136,9 +147,9 @@ class TopCoding:
     """One column in which all values from a quantile on get one label, such as ``162+``."""
 
     __pydantic_config__: ClassVar = STRICT
-    column: str = field(metadata={"allowed": "the name of a column"})
-    quantile: float = key(0.95, "a number above 0 and below 1")
-    exclude_zero: bool = key(False, "true or false")
+    column: Annotated[str, COLUMN]
+    quantile: Annotated[float, Interval(float, 0, 1, closed="neither")] = 0.95
+    exclude_zero: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,13 +158,11 @@ class TruncationPlan:
 
     __pydantic_config__: ClassVar = STRICT
     percentiles: Annotated[
-        tuple[Literal["none"] | float, ...],
-        Predicate(lambda given: given and all(one == "none" or 50 <= one < 100 for one in given)),
-    ] = key(
-        ("none", 99.0, 97.5, 95.0, 90.0),
-        'a list of "none" and numbers from 50 to below 100, so that most patients keep all of their claims',
-    )
-    per: Literal["patient", "patient-year"] = key("patient", "patient or patient-year")
+        tuple[Literal["none"] | Annotated[float, Interval(float, 50, 100, closed="left")], ...],
+        MinLen(1),
+        Described('a list of "none" and numbers from 50 to below 100, so that most patients keep all of their claims'),
+    ] = ("none", 99.0, 97.5, 95.0, 90.0)
+    per: Literal["patient", "patient-year"] = "patient"
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -171,11 +180,11 @@ class AdversaryPlan:
     """
 
     __pydantic_config__: ClassVar = STRICT
-    power: Annotated[int, Ge(1), Le(1000)] = key(5, "a whole number from 1 to 1000")
-    rounding: Literal["ceil", "floor", "round"] = key("ceil", "ceil, floor or round")
-    basis: Literal["raw", "node"] = key("raw", "raw or node")
-    tolerant: Literal["bounded", "waived"] = key("bounded", "bounded or waived")
-    likeliest: Literal["told", "bounded"] = key("told", "told or bounded")
+    power: Annotated[int, Interval(int, 1, 1000)] = 5
+    rounding: Literal["ceil", "floor", "round"] = "ceil"
+    basis: Literal["raw", "node"] = "raw"
+    tolerant: Literal["bounded", "waived"] = "bounded"
+    likeliest: Literal["told", "bounded"] = "told"
 
 
 @dataclass(frozen=True)
@@ -187,13 +196,11 @@ class RiskPlan:
     """
 
     __pydantic_config__: ClassVar = STRICT
-    threshold: Annotated[float, Gt(0), Le(0.5)] = key(0.05, "a number above 0 and at most 0.5")
-    max_flag_rate: Literal["chosen"] | Annotated[float, Gt(0), Lt(1)] = key(
-        CHOSEN, "chosen or a number above 0 and below 1"
-    )
-    seed: Annotated[int, Ge(0), Lt(2**32)] = key(0, "a whole number from 0 to below 2^32")
-    repeats: Annotated[int, Ge(1), Le(1_000_000)] = key(1000, "a whole number from 1 to 1,000,000")
-    draws: Annotated[int, Ge(1_000), Le(1_000_000)] = key(10_000, "a whole number from 1,000 to 1,000,000")
+    threshold: Annotated[float, Interval(float, 0, 0.5, closed="right")] = 0.05
+    max_flag_rate: Literal["chosen"] | Annotated[float, Interval(float, 0, 1, closed="neither")] = CHOSEN
+    seed: Annotated[int, Interval(int, 0, 2**32 - 1)] = 0
+    repeats: Annotated[int, Interval(int, 1, 1_000_000)] = 1000
+    draws: Annotated[int, Interval(int, 1_000, 1_000_000)] = 10_000
 
 
 @dataclass(frozen=True)
@@ -201,9 +208,9 @@ class SuppressionPlan:
     """What is suppressed of a flagged patient; of which share of the patients, and how many may be left out whole."""
 
     __pydantic_config__: ClassVar = STRICT
-    treatment: Literal["patients", "claims", "cells"] = key("cells", "patients, claims or cells")
-    most_treated: Annotated[float, Gt(0), Le(1)] = key(0.5, "a number above 0 and at most 1")
-    most_removed: Annotated[float, Gt(0), Le(1)] = key(0.1, "a number above 0 and at most 1")
+    treatment: Literal["patients", "claims", "cells"] = "cells"
+    most_treated: Annotated[float, Interval(float, 0, 1, closed="right")] = 0.5
+    most_removed: Annotated[float, Interval(float, 0, 1, closed="right")] = 0.1
 
 
 @dataclass(frozen=True)
@@ -212,10 +219,12 @@ class IdsPlan:
 
     __pydantic_config__: ClassVar = STRICT
     # in a plan as it is published, hmac stands without the file of the key
-    patients: Annotated[str, Field(pattern="^(number|drop|hmac(:.+)?)$")] = key("number", "number or hmac:KEYFILE")
-    provider: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
-    vendor: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
-    pcp: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
+    patients: Annotated[str, Field(pattern="^(number|drop|hmac(:.+)?)$"), Described("number or hmac:KEYFILE")] = (
+        "number"
+    )
+    provider: Pseudonym = "number"
+    vendor: Pseudonym = "number"
+    pcp: Pseudonym = "number"
 
 
 @dataclass(frozen=True)
@@ -226,10 +235,10 @@ class SearchPlan:
     """
 
     __pydantic_config__: ClassVar = STRICT
-    loss: Literal["entropy", "iyengar", "precision"] = key("entropy", "entropy, iyengar or precision")
-    nodes: Annotated[int, Ge(1)] | None = key(None, "a whole number from 1")
-    time_limit_s: Annotated[float, Gt(0)] | None = key(None, "a number above 0")
-    miss_test: Literal["both", "node"] = key("both", "both or node")
+    loss: Literal["entropy", "iyengar", "precision"] = "entropy"
+    nodes: Annotated[int, Interval(int, 1)] | None = None
+    time_limit_s: Annotated[float, Interval(float, 0, closed="neither", what="a number of seconds")] | None = None
+    miss_test: Literal["both", "node"] = "both"
 
 
 @dataclass(frozen=True)
@@ -237,7 +246,7 @@ class PopulationPlan:
     """A register of the population that the patients come from: one row a person, quasi-identifiers of patients."""
 
     __pydantic_config__: ClassVar = STRICT
-    patients: str | None = key(None, "the name of a CSV or Parquet file")
+    patients: Annotated[str | None, Described("the name of a CSV or Parquet file")] = None
 
 
 @dataclass(frozen=True)
@@ -248,22 +257,22 @@ class ClaimsPlan:
     """
 
     __pydantic_config__: ClassVar = STRICT
-    patients: PatientsPlan = field(metadata={"allowed": "a section with roles and qi"})
-    claims: ClaimsTablePlan = field(metadata={"allowed": "a section with roles and qi"})
-    exclusions: ExclusionsPlan = field(default_factory=ExclusionsPlan, metadata=SECTION)
-    removals: RemovalsPlan = field(default_factory=RemovalsPlan, metadata=SECTION)
-    grouping: GroupingPlan = field(default_factory=GroupingPlan, metadata=SECTION)
-    top_coding: tuple[TopCoding, ...] = key((), "sections written [[top_coding]]")
-    truncation: TruncationPlan = field(default_factory=TruncationPlan, metadata=SECTION)
-    adversary: AdversaryPlan = field(default_factory=AdversaryPlan, metadata=SECTION)
-    risk: RiskPlan = field(default_factory=RiskPlan, metadata=SECTION)
-    suppression: SuppressionPlan = field(default_factory=SuppressionPlan, metadata=SECTION)
-    weights: Mapping[str, Annotated[float, Ge(0.001), Le(1000)]] = field(
-        default_factory=dict, metadata={"allowed": "a number from 0.001 to 1000 for each quasi-identifier named"}
+    patients: PatientsPlan
+    claims: ClaimsTablePlan
+    exclusions: ExclusionsPlan = field(default_factory=ExclusionsPlan)
+    removals: RemovalsPlan = field(default_factory=RemovalsPlan)
+    grouping: GroupingPlan = field(default_factory=GroupingPlan)
+    top_coding: tuple[TopCoding, ...] = ()
+    truncation: TruncationPlan = field(default_factory=TruncationPlan)
+    adversary: AdversaryPlan = field(default_factory=AdversaryPlan)
+    risk: RiskPlan = field(default_factory=RiskPlan)
+    suppression: SuppressionPlan = field(default_factory=SuppressionPlan)
+    weights: Annotated[Mapping[str, Annotated[float, WEIGHT]], ForEach(WEIGHT, "quasi-identifier named")] = field(
+        default_factory=dict
     )
-    ids: IdsPlan = field(default_factory=IdsPlan, metadata=SECTION)
-    search: SearchPlan = field(default_factory=SearchPlan, metadata=SECTION)
-    population: PopulationPlan = field(default_factory=PopulationPlan, metadata=SECTION)
+    ids: IdsPlan = field(default_factory=IdsPlan)
+    search: SearchPlan = field(default_factory=SearchPlan)
+    population: PopulationPlan = field(default_factory=PopulationPlan)
 
     @classmethod
     def read(cls, path: str | Path) -> "ClaimsPlan":
@@ -317,9 +326,6 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
 
 def out_of_range(plan: ClaimsPlan) -> Iterator[str]:
     """Keys whose values are out of range, with what they must be; of those whose types do not say it."""
-    for number, coding in enumerate(plan.top_coding, start=1):
-        if not 0 < coding.quantile < 1:
-            yield f"top_coding.quantile (section {number}) must be a number above 0 and below 1"
     known = exclusion_rules()
     if not {*(plan.exclusions.rules or ())} <= {*known}:
         yield f"exclusions.rules must be a list among {', '.join(known)}"

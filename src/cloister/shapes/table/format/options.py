@@ -6,19 +6,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.declaration import (
-    ENGINE,
-    FILE,
-    LIST,
-    POLICY,
-    WHOLE,
-    YES_OR_NO,
-    ByColumn,
-    Help,
-    Key,
-    Keywords,
-    ReleaseOptions,
-)
+from cloister.settings.constraints import COLUMN, COLUMNS, FILE, TEXT, Described, ForEach, Interval, OneOf
+from cloister.settings.declaration import ENGINE, POLICY, ByColumn, Help, K, Key, Keywords, ReleaseOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -39,6 +28,11 @@ DECISIONS = ("drop", "sensitive", "keep", QUASI_IDENTIFIER)
 """What undecided columns can become."""
 
 
+def decimal_text(share: float) -> str:
+    """Return a share as it was written, without the error of floating point."""
+    return str(Decimal(repr(share)).normalize())
+
+
 @dataclass(frozen=True)
 class TableSettings:
     """What is asked of a table; a `TableRequest` is the same with everything looked up."""
@@ -51,22 +45,20 @@ class TableSettings:
             "COLUMN[=HIERARCHY]",
             "--qi",
         ),
-        Key("a hierarchy for each quasi-identifier", "qi", Mapping[str, str]),
+        Described("a hierarchy for each quasi-identifier"),
+        Key("qi", Mapping[str, str]),
     ] = field(default_factory=dict)
     rules: Annotated[
         Sequence["PrivacyRule | str"],
         Help("A further privacy rule, as k-anonymity=11. Repeatable.", "RULE", "--rule", tuple[str, ...]),
-        Key('a list of rules, as "l-diversity:diagnosis=2"', kind=tuple[str, ...]),
+        Described('a list of rules, as "l-diversity:diagnosis=2"'),
+        Key(kind=tuple[str, ...]),
     ] = ()
     suppression: Annotated[
         Decimal | float | str,
         Help("Share of the records that may be suppressed.", "SHARE", typed=str),
-        Key(
-            "a number from 0 to 1",
-            kind=float,
-            holds=lambda share: 0 <= share <= 1,
-            read=lambda share: str(Decimal(repr(share)).normalize()),
-        ),
+        Interval(float, 0, 1),
+        Key(kind=float, read=decimal_text),
     ] = "0.05"
     loss: Annotated[
         "Loss | str",
@@ -75,12 +67,14 @@ class TableSettings:
             "entropy or kl_divergence.",
             typed=str,
         ),
-        Key("the name of a loss, as iyengar", kind=str),
+        Described("the name of a loss, as iyengar"),
+        Key(kind=str),
     ] = "iyengar"
     weights: Annotated[
         ByColumn[float],
         Help("Weight of a column in the loss. Repeatable.", "COLUMN=NUMBER", "--weight"),
-        Key("a number for each column", "weight"),
+        ForEach(Interval(float, 0)),
+        Key("weight"),
     ] = field(default_factory=dict)
     search: Annotated[
         str | None,
@@ -89,46 +83,49 @@ class TableSettings:
             "bfs:unpredicted, ola, incognito, samarati, datafly, datafly:arx, igreedy or igreedy:arx.",
             shown=OPTIMAL,
         ),
-        Key("the name of a search, as optimal"),
+        Described("the name of a search, as optimal"),
+        Key(),
     ] = None
     store: Annotated[
         str | None,
-        Help(
-            "How the searches flash and bfs keep what they know of transformations; ranked-tree unless given.",
-            "list|antichain-list|tree|ranked-tree",
-        ),
-        Key("list, antichain-list, tree or ranked-tree"),
+        Help("How the searches flash and bfs keep what they know of transformations; ranked-tree unless given."),
+        OneOf("list", "antichain-list", "tree", "ranked-tree"),
+        Key(),
     ] = None
     time_limit: Annotated[
         float | None,
         Help("Return the best transformation found by then, with its gap.", "SECONDS"),
-        Key("a number of seconds above 0", holds=lambda seconds: seconds > 0),
+        Interval(float, 0, closed="neither", what="a number of seconds"),
+        Key(),
     ] = None
     levels: Annotated[
         ByColumn[int] | None,
         Help("A fixed transformation instead of a search.", "COLUMN=LEVEL,..."),
-        Key("a level from 0 for each column", holds=lambda levels: all(level >= 0 for level in levels.values())),
+        ForEach(Interval(int, 0, what="a level")),
+        Key(),
     ] = None
     merge_bound: Annotated[
         float | None,
         Help(
             "Merge classes, so that more codes can be counted, up to this loss of the table.", "LOSS", "--merge-classes"
         ),
-        Key("a loss from 0 to 1", "merge_classes"),
+        Interval(float, 0, 1, what="a loss"),
+        Key("merge_classes"),
     ] = None
     purpose: Annotated[
         str,
         Help(
             "What the data are for, which chooses method and weights: analysis keeps most, with levels that differ "
-            "between classes; counts has one level a column, age and sex first; one-coding one level a column.",
-            "analysis|counts|one-coding",
+            "between classes; counts has one level a column, age and sex first; one-coding one level a column."
         ),
-        Key("analysis, counts or one-coding", one_of=PURPOSES),
+        OneOf(*PURPOSES),
+        Key(),
     ] = ANALYSIS
     target: Annotated[
         str | None,
         Help("Outcome that models will predict, released as recorded: what says most about it is kept best.", "COLUMN"),
-        Key("the name of a column"),
+        COLUMN,
+        Key(),
     ] = None
     method: Annotated[
         str | None,
@@ -137,24 +134,27 @@ class TableSettings:
             "classes.",
             shown="by --purpose",
         ),
-        Key("full-domain, mondrian, cluster or top-down", one_of=METHODS),
+        OneOf(*METHODS),
+        Key(),
     ] = None
-    local_recoding: Annotated[
-        bool, Help("Release suppressed records at coarser levels of their own."), Key(YES_OR_NO)
-    ] = False
+    local_recoding: Annotated[bool, Help("Release suppressed records at coarser levels of their own."), Key()] = False
     microaggregate: Annotated[
         ByColumn[str],
         Help("Release a number as the average of its class. Repeatable.", "COLUMN=mean|median"),
-        Key("mean or median for each column", one_of=AVERAGES),
+        ForEach(OneOf(*AVERAGES)),
+        Key(),
     ] = field(default_factory=dict)
     patient: Annotated[
         str | None,
         Help("Column that says whose row it is: a patient may have several, and k counts patients.", "COLUMN"),
-        Key("the name of a column"),
+        COLUMN,
+        Key(),
     ] = None
-    drop: Annotated[tuple[str, ...], Help("Do not release this column. Repeatable.", "COLUMN"), Key(LIST)] = ()
-    sensitive: Annotated[tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), Key(LIST)] = ()
-    keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), Key(LIST)] = ()
+    drop: Annotated[tuple[str, ...], Help("Do not release this column. Repeatable.", "COLUMN"), COLUMNS, Key()] = ()
+    sensitive: Annotated[
+        tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), COLUMNS, Key()
+    ] = ()
+    keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), COLUMNS, Key()] = ()
     undecided: Annotated[
         tuple[str, ...],
         Help(
@@ -162,20 +162,22 @@ class TableSettings:
             "drop|sensitive|keep|quasi-identifier|COLUMN=ROLE",
             "--undecided --default-role",  # as it was called before 0.2
         ),
-        Key('a list of drop, sensitive, keep or quasi-identifier, for all columns or as "COLUMN=drop"'),
+        Described('a list of drop, sensitive, keep or quasi-identifier, for all columns or as "COLUMN=drop"'),
+        Key(),
     ] = ()
     accept: Annotated[
         tuple[str, ...],
         Help("Release although this column undoes the protection of others; the report says so. Repeatable.", "COLUMN"),
-        Key(LIST),
+        COLUMNS,
+        Key(),
     ] = ()
-    ids: Annotated[str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Key("number or drop")] = (
-        "number"
+    ids: Annotated[
+        str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Described("number or drop"), Key()
+    ] = "number"
+    keep_suppressed: Annotated[bool, Help("Write suppressed records as rows of *."), Key()] = False
+    escape_formulas: Annotated[bool, Help("Put ' before cells that a spreadsheet would run as formulas."), Key()] = (
+        False
     )
-    keep_suppressed: Annotated[bool, Help("Write suppressed records as rows of *."), Key(YES_OR_NO)] = False
-    escape_formulas: Annotated[
-        bool, Help("Put ' before cells that a spreadsheet would run as formulas."), Key(YES_OR_NO)
-    ] = False
 
     @property
     def has_one_transformation(self) -> bool:
@@ -236,48 +238,49 @@ class TableOptions(ReleaseOptions, TableSettings):
     data: Annotated[
         "Path | Query", Help("CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS; one row a patient.", option="DATA")
     ]
-    k: Annotated[
-        int,
-        Help("Records that must share every combination of quasi-identifiers.", option="-k"),
-        Key("a whole number from 2", holds=lambda k: k >= 2),
-    ]
+    k: Annotated[int, Help("Records that must share every combination of quasi-identifiers.", option="-k"), K, Key()]
     hierarchies: Annotated[
         Path | None,
         Help("Folder of ARX hierarchy files: STEM_hierarchy_COLUMN.csv or COLUMN.csv.", "DIR"),
-        Key("the name of a folder of hierarchy files"),
+        Described("the name of a folder of hierarchy files"),
+        Key(),
     ] = None
     levels_from: Annotated[
-        Path | None, Help("Use the levels of this earlier release.", "DIR"), Key("the folder of an earlier release")
+        Path | None,
+        Help("Use the levels of this earlier release.", "DIR"),
+        Described("the folder of an earlier release"),
+        Key(),
     ] = None
     codes: Annotated[
         str | None,
         Help(
             "Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.", "COLUMN"
         ),
-        Key("the name of a column with codes, or of a section [sources.NAME] that has them"),
+        Described("the name of a column with codes, or of a section [sources.NAME] that has them"),
+        Key(),
     ] = None
     m: Annotated[
         int | None,
         Help("Codes that somebody may know beside the quasi-identifiers; 2 unless given.", option="-m"),
-        Key(WHOLE, holds=lambda m: m >= 1),
+        Interval(int, 1),
+        Key(),
     ] = None
     policy: Annotated[
         str | None,
         Help("Sets of codes to keep countable together: a JSON file, level:1, sim:5 or sup:0.625."),
-        Key(POLICY),
+        POLICY,
+        Key(),
     ] = None
     max_cluster_size: Annotated[
-        int | None,
-        Help("Clusters of fewer patients are not split; 2k unless given.", "N"),
-        Key(WHOLE, holds=lambda size: size >= 1),
+        int | None, Help("Clusters of fewer patients are not split; 2k unless given.", "N"), Interval(int, 1), Key()
     ] = None
     id: Annotated[str | None, Help("Column that identifies patients; must not repeat.", "COLUMN")] = None
-    missing_as: Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), Key("a text")] = None
+    missing_as: Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), TEXT, Key()] = None
     crosswalk: Annotated[
-        Path | None, Help("Write the secret map from released to original ids here.", "FILE"), Key(FILE)
+        Path | None, Help("Write the secret map from released to original ids here.", "FILE"), FILE, Key()
     ] = None
     unmatched_values: Annotated[
-        Path | None, Help("List values that their hierarchy does not hold here.", "FILE"), Key(FILE)
+        Path | None, Help("List values that their hierarchy does not hold here.", "FILE"), FILE, Key()
     ] = None
     seed: Annotated[int, Help("Written to the manifest; nothing random protects a table.")] = 0
     engine: Annotated[
@@ -287,12 +290,14 @@ class TableOptions(ReleaseOptions, TableSettings):
             "database (that of DATA): the protected table is made there, and only counts leave it.",
             "auto|memory|duckdb|spark|URL",
         ),
-        Key(ENGINE),
+        ENGINE,
+        Key(),
     ] = "auto"
     table: Annotated[
         str | None,
         Help("Name of the protected table in the database of --engine; as DIR unless given.", "NAME"),
-        Key("the name of a table to be made in the database"),
+        Described("the name of a table to be made in the database"),
+        Key(),
     ] = None
     placed: ClassVar[Mapping[str, str]] = {
         **ReleaseOptions.placed,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from cloister.settings.declaration import COLUMN, FILE, YES_OR_NO, CodedOptions, Help, Key, Keywords
+from cloister.settings.constraints import COLUMN, FILE, Described, Interval, OneOf
+from cloister.settings.declaration import CodedOptions, Help, Key, Keywords
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -14,7 +15,12 @@ METHODS = ("a-gs", "baseline")
 COSTS = ("paper", "exact")
 UNITS: tuple[Literal["years"], Literal["days"]] = ("years", "days")
 UNKNOWN = ("error", "root", "drop")
-PAIR = "a list of two numbers, of codes and of ages; together 1"
+PAIR = Described("a list of two numbers, of codes and of ages; together 1")
+
+
+def only_column(name: str) -> tuple[str]:
+    """Return the columns of which there is one."""
+    return (name,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,43 +29,44 @@ class TrajectoriesSettings:
 
     method: Annotated[
         str,
-        Help(
-            "How two trajectories are aligned: with the least loss, or pair by pair in the same places.",
-            "a-gs|baseline",
-        ),
-        Key("a-gs or baseline", one_of=METHODS),
+        Help("How two trajectories are aligned: with the least loss, or pair by pair in the same places."),
+        OneOf(*METHODS),
+        Key(),
     ] = "a-gs"
     weights: Annotated[
         str | tuple[float, ...],
         Help("Weights of codes and of ages in the loss; together 1.", "CODE,AGE", typed=str),
-        Key(PAIR, kind=tuple[float, ...], holds=lambda weights: len(weights) == 2),
+        PAIR,
+        Key(kind=tuple[float, float]),
     ] = "0.5,0.5"
     cost: Annotated[
-        str,
-        Help("Count what a merged pair loses once, or for each patient that it stands for.", "paper|exact"),
-        Key("paper or exact", one_of=COSTS),
+        str, Help("Count what a merged pair loses once, or for each patient that it stands for."), OneOf(*COSTS), Key()
     ] = "paper"
     code_hierarchy: Annotated[
         str | None,
         Help(
             "icd9, icd10 or a file; ICD-9-CM or ICD-10-CM, whichever has more of the codes, if not given.", "HIERARCHY"
         ),
-        Key("icd9, icd10 or the name of a file"),
+        Described("icd9, icd10 or the name of a file"),
+        Key(),
     ] = None
     age_hierarchy: Annotated[
         str | None,
         Help("A file or intervals; interval:1,5,10,20/top=90 if not given.", "HIERARCHY"),
-        Key("intervals, as interval:1,5,10, or the name of a file"),
+        Described("intervals, as interval:1,5,10, or the name of a file"),
+        Key(),
     ] = None
     attributes: Annotated[
         Path | None,
         Help("Auxiliary attributes as they are, one row a patient: written to attributes.csv.", "FILE"),
-        Key(FILE),
+        FILE,
+        Key(),
     ] = None
     sensitive: Annotated[
         tuple[str, ...] | None,
         Help("Column of --attributes whose values must differ among those who share a trajectory.", "COLUMN"),
-        Key("the name of a column of the attributes file", kind=str, read=lambda column: (column,)),
+        Described("the name of a column of the attributes file"),
+        Key(kind=str, read=only_column),
     ] = None
     sensitive_codes: Annotated[
         tuple[str, ...] | None,
@@ -68,7 +75,8 @@ class TrajectoriesSettings:
             "trajectory. Repeatable.",
             "CODES",
         ),
-        Key("a list of codes"),
+        Described("a list of codes"),
+        Key(),
     ] = None
     diversity: Annotated[
         int | None,
@@ -77,7 +85,8 @@ class TrajectoriesSettings:
             "released one; 2 if not given.",
             "L",
         ),
-        Key("a whole number from 2"),
+        Interval(int, 2),
+        Key(),
     ] = None
     policy: Annotated[
         str | None,
@@ -86,7 +95,8 @@ class TrajectoriesSettings:
             "(18 diseases), or a JSON file from name to list of codes.",
             "POLICY",
         ),
-        Key("level:1, level:2, level:3, sim:5, gwas or the name of a JSON file"),
+        Described("level:1, level:2, level:3, sim:5, gwas or the name of a JSON file"),
+        Key(),
     ] = None
     block: Annotated[
         str | int,
@@ -95,15 +105,10 @@ class TrajectoriesSettings:
             "auto|off|N",
             typed=str,
         ),
-        Key(
-            "auto, off or a number of patients",
-            kind=Literal["auto", "off"] | int,
-            holds=lambda block: not isinstance(block, int) or block >= 1,
-        ),
+        Described("auto, off or a number of patients"),
+        Key(kind=Literal["auto", "off"] | Annotated[int, Interval(int, 1)]),
     ] = "auto"
-    drop_empty_pairs: Annotated[
-        bool, Help("Leave out pairs of which neither code nor age is told."), Key(YES_OR_NO)
-    ] = False
+    drop_empty_pairs: Annotated[bool, Help("Leave out pairs of which neither code nor age is told."), Key()] = False
     max_loss: Annotated[
         float | None,
         Help(
@@ -111,15 +116,14 @@ class TrajectoriesSettings:
             "their patients.",
             "SHARE",
         ),
-        Key("a number from 0 to 1", kind=float, holds=lambda share: 0 <= share <= 1),
+        Interval(float, 0, 1),
+        Key(),
     ] = None
     on_unknown_code: Annotated[
         str,
-        Help(
-            "What becomes of codes that the hierarchy does not have: refused, * where they cannot stay, left out.",
-            "error|root|drop",
-        ),
-        Key("error, root or drop", one_of=UNKNOWN),
+        Help("What becomes of codes that the hierarchy does not have: refused, * where they cannot stay, left out."),
+        OneOf(*UNKNOWN),
+        Key(),
     ] = "error"
     workload: Annotated[
         str | None,
@@ -128,24 +132,22 @@ class TrajectoriesSettings:
             "measured for --custodian-dir.",
             "frequent:PERCENT",
         ),
-        Key("frequent:PERCENT"),
+        Described("frequent:PERCENT"),
+        Key(),
     ] = None
-    code: Annotated[str | None, Help("Column with one code a line.", "COLUMN"), Key(COLUMN)] = None
-    age: Annotated[str | None, Help("Column with the age, a number from 0 on.", "COLUMN"), Key(COLUMN)] = None
-    date: Annotated[str | None, Help("In place of --age: column with a date, YYYY-MM-DD.", "COLUMN"), Key(COLUMN)] = (
+    code: Annotated[str | None, Help("Column with one code a line.", "COLUMN"), COLUMN, Key()] = None
+    age: Annotated[str | None, Help("Column with the age, a number from 0 on.", "COLUMN"), COLUMN, Key()] = None
+    date: Annotated[str | None, Help("In place of --age: column with a date, YYYY-MM-DD.", "COLUMN"), COLUMN, Key()] = (
         None
     )
     anchor: Annotated[
         str | None,
         Help("With --date: column with the date to count from, or each first date.", "COLUMN|first"),
-        Key("the name of a column, or first"),
+        Described("the name of a column, or first"),
+        Key(),
     ] = None
-    age_unit: Annotated[
-        str, Help("With --date: what is counted.", "years|days"), Key("years or days", one_of=UNITS)
-    ] = "years"
-    ids: Annotated[str, Help("How patients are named in the release.", "number"), Key("number", one_of=("number",))] = (
-        "number"
-    )
+    age_unit: Annotated[str, Help("With --date: what is counted."), OneOf(*UNITS), Key()] = "years"
+    ids: Annotated[str, Help("How patients are named in the release.", "number"), OneOf("number"), Key()] = "number"
 
 
 @dataclass(frozen=True, kw_only=True)

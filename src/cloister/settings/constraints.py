@@ -1,0 +1,215 @@
+"""What a setting may be: constraints that check a value and print their own sentence.
+
+They mark types, as in ``k: Annotated[int, Interval(int, 2)]``. The command line, jobs, Python, plans and manifests read
+the same mark. Pydantic enforces it, and messages print it: ``k must be a whole number from 2``.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    runtime_checkable,
+)
+
+from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Le, Lt
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+Kind: TypeAlias = Any
+"""What an annotation may state: a type, a union, a list of a type. Python has no type for these."""
+
+
+@runtime_checkable
+class Constraint(Protocol):
+    """A mark of a type that limits its values; ``str()`` of it completes "must be"."""
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value is allowed."""
+
+
+@dataclass(frozen=True)
+class Interval(GroupedMetadata):
+    """Numbers between two bounds.
+
+    Parameters
+    ----------
+    kind : int or float
+    low, high : the bounds; None for none
+    closed : which bounds are allowed themselves: "both", "left", "right" or "neither"
+    what : what the number is, as "a share"; by its kind unless given
+
+    Examples
+    --------
+    >>> str(Interval(int, 2)), str(Interval(float, 0, 0.5, closed="right"))
+    ('a whole number from 2', 'a number above 0 and at most 0.5')
+    >>> Interval(float, 0, 1).accepts(1), Interval(int, 2).accepts(True)
+    (True, False)
+    """
+
+    kind: type[int] | type[float]
+    low: float | None = None
+    high: float | None = None
+    closed: Literal["both", "left", "right", "neither"] = "both"
+    what: str = ""
+
+    def __iter__(self) -> Iterator[BaseMetadata]:
+        """Return the bounds as Pydantic knows them."""
+        if self.low is not None:
+            yield Ge(self.low) if self.closed in ("both", "left") else Gt(self.low)
+        if self.high is not None:
+            yield Le(self.high) if self.closed in ("both", "right") else Lt(self.high)
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value is a number of this kind between the bounds."""
+        if isinstance(value, bool) or not isinstance(value, int if self.kind is int else (int, float)):
+            return False
+        if isinstance(value, float) and not math.isfinite(value):
+            return False
+        is_above = self.low is None or (value >= self.low if self.closed in ("both", "left") else value > self.low)
+        return is_above and (
+            self.high is None or (value <= self.high if self.closed in ("both", "right") else value < self.high)
+        )
+
+    def __str__(self) -> str:
+        what = self.what or ("a whole number" if self.kind is int else "a number")
+        has_low, has_high = self.closed in ("both", "left"), self.closed in ("both", "right")
+        low = "" if self.low is None else f" {'from' if has_low else 'above'} {self.low:,}"
+        if self.high is None:
+            return what + low
+        to = ("to" if has_high else "to below") if has_low and low else ("at most" if has_high else "below")
+        return f"{what}{low}{' and' if low and not has_low else ''} {to} {self.high:,}"
+
+
+class OneOf:
+    """One of several words.
+
+    Examples
+    --------
+    >>> str(OneOf("tree", "paper", "off"))
+    'tree, paper or off'
+    """
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value is one of the words."""
+        return value in self.words
+
+    def __str__(self) -> str:
+        return alternatives(self.words)
+
+    def __get_pydantic_core_schema__(self, _source: Kind, _handler: "GetCoreSchemaHandler") -> "CoreSchema":
+        """Return what Pydantic checks."""
+        from pydantic_core.core_schema import literal_schema
+
+        return literal_schema([*self.words])
+
+
+@dataclass(frozen=True)
+class Described:
+    """A value that words describe, where its type says little: "the name of a column"."""
+
+    text: str
+
+    def accepts(self, _value: object) -> bool:
+        """Return True: its type is all that limits it."""
+        return True
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Named(Described):
+    """The name of something: a text that is not empty."""
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value is a text that is not empty."""
+        return isinstance(value, str) and value != ""
+
+
+@dataclass(frozen=True)
+class ForEach:
+    """A value for each column, or for each of what is named.
+
+    Examples
+    --------
+    >>> str(ForEach(Interval(int, 0, what="a level"))), ForEach(Interval(int, 0)).accepts({"age": -1})
+    ('a level from 0 for each column', False)
+    """
+
+    each: Constraint
+    of: str = "column"
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a mapping has an allowed value for each."""
+        return isinstance(value, Mapping) and all(map(self.each.accepts, value.values()))
+
+    def __str__(self) -> str:
+        return f"{self.each} for each {self.of}"
+
+
+COLUMN = Named("the name of a column")
+COLUMNS = Described("a list of columns")
+FILE = Described("the name of a file")
+TEXT = Described("a text")
+
+BASIC = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "the name of a file"}
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """Return words as a choice: "a, b or c"."""
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def marks_of(annotation: Kind) -> tuple[object, ...]:
+    """Return what marks a type."""
+    return getattr(annotation, "__metadata__", ())
+
+
+def constraint_of(annotation: Kind) -> Constraint | None:
+    """Return the constraint that marks a type; None if there is none."""
+    return next((mark for mark in marks_of(annotation) if isinstance(mark, Constraint)), None)
+
+
+def describe(annotation: Kind) -> str:
+    """Return what a value of a type must be, so that it completes "must be".
+
+    Examples
+    --------
+    >>> describe(Annotated[int, Interval(int, 2)] | None), describe(Literal["auto", "off"] | int)
+    ('a whole number from 2', 'auto, off or a whole number')
+    """
+    found = constraint_of(annotation)
+    if found is not None:
+        return str(found)
+    parts: Sequence[Kind] = get_args(annotation)
+    origin: object = get_origin(annotation)
+    if origin is Annotated:
+        return describe(parts[0])
+    if origin in (Union, UnionType):
+        return alternatives([word for part in parts if part is not NoneType for word in _choices(part)])
+    if origin is Literal:
+        return alternatives([str(part) for part in parts])
+    if origin is tuple and is_dataclass(parts[0]):
+        return "sections in double brackets"
+    return "a section" if is_dataclass(annotation) else BASIC.get(annotation, "of another type")
+
+
+def _choices(part: Kind) -> list[str]:
+    origin: object = get_origin(part)
+    return [str(word) for word in get_args(part)] if origin is Literal else [describe(part)]
