@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from cloister.jobs.manifest import JobManifest, files_of_parts
 from cloister.jobs.release import report_of_job
-from cloister.release.folder import hashes_of, json_bytes, read_figures, report_json
-from cloister.release.head import SCRIPT, read_section
+from cloister.release.folder import hashes_of, json_bytes, read_figures
+from cloister.release.head import REPORTS, SCRIPT, read_section
 from cloister.release.manifest import script_of, typed
 from cloister.report import report_files
 
@@ -74,7 +74,9 @@ def report_rewritten(folder, figures=None):
     """Write the report that says what the manifest says, and these figures; those that are there if none are given."""
     manifest = json.loads((folder / "release.json").read_text())
     figures = read_figures(folder) if figures is None else figures
-    made = {"report.json": report_json(manifest, [], {"figures": figures})}
+    files = {name: one for name, one in dict(manifest["files"]).items() if name not in REPORTS}
+    untyped = {"schema": 3, "warnings": [], "release": manifest | {"files": files}, "figures": figures}
+    made = {"report.json": json_bytes(untyped)}
     with suppress(Exception):  # where no page can be made of it, the one that is there stays
         made = report_files(typed(manifest), figures)
     reports_replaced(folder, manifest, made)

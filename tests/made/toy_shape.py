@@ -28,7 +28,8 @@ from cloister.release.head import DATA, Count, Delimiter, ManifestHead, Section,
 from cloister.release.release import Custody, DataFileRelease
 from cloister.report.page import environment
 from cloister.results import Checks
-from cloister.settings.declaration import Help, Key, ReleaseOptions
+from cloister.settings.declaration import Help, Key
+from cloister.settings.run_options import K, ReleaseOptions
 from cloister.shapes import registry
 from cloister.shapes.protocol import Original, Prepared
 from cloister.shapes.registry import Form, ShapeEntry
@@ -42,10 +43,10 @@ class WordsOptions(ReleaseOptions):
     """Protect words, one a patient."""
 
     data: Annotated[Path, Help("A text, one word a patient a line.", option="DATA")]
-    k: Annotated[int, Help("Patients who share a word.", option="-k"), Key("a whole number from 2")]
+    k: Annotated[int, Help("Patients who share a word.", option="-k"), K, Key()]
     seed: Annotated[int, Help("Nothing is drawn at random.")] = 0
     engine: Annotated[str, Help("Words are counted here.")] = "auto"
-    shout: Annotated[bool, Help("Release words in capitals."), Key("true or false")] = False
+    shout: Annotated[bool, Help("Release words in capitals."), Key()] = False
     examples: ClassVar[tuple[str, str]] = (
         "cloister protect words notes.txt -k 5 --out release",
         "cloister explore words notes.txt --grid k=2,5 --out exploration",

@@ -15,7 +15,7 @@ from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import suppress
 from cloister.shapes.trajectories.format.data import (
     Attributes,
-    Constraint,
+    CodeSetConstraint,
     Cost,
     Diversity,
     Method,
@@ -57,7 +57,7 @@ def test_clusters_are_those_of_the_exhaustive_scan(case, method, cost, k):
     records, codes, ages, weights = case
     k = min(k, len(records))
     sets = (frozenset([0, 1]),) if len(codes[0]) > 2 else ()
-    rules = tuple(Constraint("one", frozenset(f"c{code}" for code in each)) for each in sets)
+    rules = tuple(CodeSetConstraint("one", frozenset(f"c{code}" for code in each)) for each in sets)
     oracle = setting(codes, ages, weights, exact=cost is Cost.EXACT, baseline=method is Method.BASELINE, sets=sets)
     found = anonymize_under(
         numbered(records, len(codes[0]), len(ages[0])),
@@ -164,7 +164,7 @@ def test_constraints_are_kept(case, method, k):
     """No released code covers one of a set and one beyond it, and what the sets lost is counted."""
     records, codes, ages, weights = case
     k = min(k, len(records))
-    rules = (Constraint("first", frozenset(["c0", "c1"])), Constraint("second", frozenset(["c2"])))
+    rules = (CodeSetConstraint("first", frozenset(["c0", "c1"])), CodeSetConstraint("second", frozenset(["c2"])))
     request = asked(k, weights, method=method, constraints=rules)
     found = anonymize_under(numbered(records, len(codes[0]), len(ages[0])), request, trees(codes, ages))
     flat = [code for record in records for code, _ in record]

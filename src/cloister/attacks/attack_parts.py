@@ -320,6 +320,6 @@ def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path |
         hierarchies=original.hierarchies or {},
         crosswalk=crosswalk,
         privacy=original.privacy,
-        words=ReadingWords(original.missing),
+        words=ReadingWords(missing=original.missing),
     )
     return OpenedPart(name, folder, original.data, known)

@@ -18,7 +18,8 @@ from cloister.io import write_private
 from cloister.pipeline.output_paths import tidy_beside
 from cloister.release.folder import release_around
 from cloister.results import STARTED
-from cloister.settings.declaration import Keywords, RunOptions, command_words
+from cloister.settings.declaration import Keywords, command_words
+from cloister.settings.run_options import RunOptions
 from cloister.shapes.registry import SHAPES
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}

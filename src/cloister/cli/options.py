@@ -4,14 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cloister.settings.declaration import (
+from cloister.settings.declaration import Help
+from cloister.settings.reading import ReadingWords
+from cloister.settings.run_options import (
     AllCodes,
     AsJson,
-    CleaningOptions,
-    Delimiter,
-    Encoding,
-    Help,
-    Missing,
     MissingAs,
     OneCode,
     PatientColumn,
@@ -43,16 +40,7 @@ class SayingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileOptions(CleaningOptions):
-    """How files are read."""
-
-    missing: Missing = ()
-    delimiter: Delimiter = None
-    encoding: Encoding = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class AssessOptions(SayingOptions, FileOptions):
+class AssessOptions(SayingOptions, ReadingWords):
     """Options of every ``assess``: how files are read, and where numbers go."""
 
     out: Annotated[Path | None, Help("Write the numbers as JSON to a new file, for its owner alone.", "FILE")] = None
@@ -141,7 +129,7 @@ class AssessClaimsOptions(AssessEventsOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FolderOptions(SayingOptions, FileOptions):
+class FolderOptions(SayingOptions, ReadingWords):
     """Options of both ``verify`` and ``attack``."""
 
     folder: Annotated[Path, Help("Folder of a release, or of a job with all its parts.", option="DIR")]
@@ -325,7 +313,7 @@ class UiOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InitOptions(SayingOptions, FileOptions):
+class InitOptions(SayingOptions, ReadingWords):
     """Options of every ``init``."""
 
 
@@ -359,7 +347,7 @@ class InitClaimsOptions(InitOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchyOptions(FileOptions):
+class HierarchyOptions(ReadingWords):
     """Options of every ``hierarchy`` command."""
 
     hierarchy: Annotated[str, Help("Hierarchy file, or a builder as interval:5,10.", option="FILE|BUILDER")]

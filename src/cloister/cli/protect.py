@@ -22,7 +22,7 @@ from cloister.pipeline.releasing import WrittenRelease, write_release
 from cloister.release.head import REPORT
 from cloister.release.manifest import typed
 from cloister.results import STARTED, Stopwatch
-from cloister.settings.declaration import RunOptions
+from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import Run
 from cloister.shapes.registry import FORMS
 

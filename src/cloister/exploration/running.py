@@ -27,7 +27,8 @@ from cloister.exploration.results import (
 from cloister.io import sha256, write_private
 from cloister.pipeline.output_paths import tidy_beside
 from cloister.release.folder import is_release, release_around
-from cloister.settings.declaration import Keywords, RunOptions, Words, settings_of
+from cloister.settings.declaration import Keywords, Words, settings_of
+from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import SILENCE, Prepared, Run, Voice, WithFrontier, shape_of
 from cloister.shapes.registry import SHAPES
 from cloister.sources import profiled

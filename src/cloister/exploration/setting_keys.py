@@ -11,8 +11,9 @@ from typing import Final, Generic, Literal, TypeVar, cast
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.jobs.job import FileSource, Job, Part, part_of
 from cloister.jobs.job_file import check_part
-from cloister.settings.declaration import Given, Keywords, ReleaseOptions, Words, settings_of
+from cloister.settings.declaration import Given, Keywords, Words, settings_of
 from cloister.settings.reading import KEYS
+from cloister.settings.run_options import ReleaseOptions
 from cloister.shapes.registry import SHAPES
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class KeyedShape(Generic[Options]):
             except InputError as error:
                 problem = error
                 continue
-            for sentence in check_part(part, GRID, {"data": FileSource("data")}):
+            for sentence in check_part(part, GRID, {"data": FileSource(file="data")}):
                 raise InputError(sentence.replace(f"{GRID}.", f"{GRID}: "))
             return value
         raise problem

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.constraints import COLUMN, COLUMNS, Described, Interval, Kind
-from cloister.settings.declaration import ENGINE, Given, K, Keywords, settings_of
+from cloister.settings.constraints import COLUMN, Described, Interval, Kind
+from cloister.settings.declaration import Given, Keywords, settings_of
+from cloister.settings.reading import ReadingWords
+from cloister.settings.run_options import ENGINE, K
 from cloister.settings.toml import STRICT, typed
 from cloister.shapes.registry import SHAPES
 
@@ -76,8 +78,8 @@ OF_URL = Described("the address of a database, as postgresql://host/database or 
 OF_QUERY = Described("one SELECT, or the name of a file that ends in .sql")
 
 
-@dataclass(frozen=True)
-class FileSource:
+@dataclass(frozen=True, kw_only=True)
+class FileSource(ReadingWords):
     """A file of data, or a query to a database, and how it is read."""
 
     __pydantic_config__: ClassVar = STRICT
@@ -87,16 +89,6 @@ class FileSource:
     )
     query: Annotated[str | None, OF_QUERY] = field(default=None, repr=False)
     id: Annotated[str | None, COLUMN] = None
-    encoding: Annotated[str | None, Described("the name of an encoding")] = None
-    delimiter: Annotated[str | None, Described("one character")] = None
-    missing: Annotated[tuple[str, ...], Described("a list of texts")] = ()
-    date_format: Annotated[tuple[str, ...], Described('a list of formats, as "dd.mm.yyyy" or "COLUMN=m/d/yy"')] = ()
-    decimal: Annotated[Literal[".", ","], Described("a point or a comma")] = "."
-    numbers: Annotated[tuple[str, ...], COLUMNS] = ()
-    dates: Annotated[tuple[str, ...], COLUMNS] = ()
-    bad_lines: Literal["error", "drop"] = "error"
-    duplicates: Literal["keep", "drop", "error"] = "keep"
-    row_index: Literal["drop", "keep"] = "drop"
 
     def data(self, name: str) -> "Path | Query":
         """Where the data are: the file, from the folder of the job, or the query, called as the source is."""

@@ -112,8 +112,8 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
     parts = {name: typed(one) for name, one in manifests.items()}
     failures += manifest_failures(folder, manifest)
     failures += [f"{MANIFEST} is not what a job says"] if job is None else _contradictions(folder, job, parts)
-    if not failures:
-        failures += figure_failures(folder, manifest, parts_shown(folder, manifests))
+    if job is not None and not failures:
+        failures += figure_failures(folder, job, parts_shown(folder, manifests))
     return failures + joinable(folder, parts, LOOKUP)
 
 

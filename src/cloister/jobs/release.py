@@ -172,8 +172,7 @@ def finish_job(
     reports = report_of_job(folder, described, manifests)
     for name, content in reports.items():
         write_private(folder / name, content)
-    manifest: Manifest = described.published()
-    manifest["files"] |= hashes_of(folder, reports)
+    manifest: Manifest = described.published() | {"files": described.files | hashes_of(folder, reports)}
     write_private(folder / MANIFEST, json_bytes(manifest))
     return manifest
 
@@ -183,5 +182,5 @@ def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manife
     read = {name: (typed(one), read_figures(folder / name)) for name, one in manifests.items()}
     warnings = warnings_of_job(read)
     page = render_job(job, job.name, read, warnings, promised=SENTENCES, not_promised=NOT_PROMISED)
-    numbers = report_json(job.published(), warnings, parts_shown(folder, manifests))
+    numbers = report_json(job, warnings, parts_shown(folder, manifests))
     return {REPORT: page.encode(), FIGURES: numbers, README: render_readme(job)}

@@ -38,7 +38,8 @@ from cloister.pipeline.releasing import WrittenRelease, protected, warnings_and_
 from cloister.release.folder import read_figures
 from cloister.release.release import Release
 from cloister.results import Figures, Manifest, Stopwatch
-from cloister.settings.declaration import RunOptions, settings_of
+from cloister.settings.declaration import settings_of
+from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import Original, Prepared, Rows, Run, shape_of
 from cloister.shapes.registry import SHAPES
 from cloister.verification.folder import verify_folder

@@ -11,8 +11,8 @@ from cloister.release.manifest import AnyManifest, typed
 from cloister.release.release import Attacked, Release
 from cloister.report.release_warnings import warnings_of
 from cloister.results import Figures, Manifest, Stopwatch
-from cloister.settings.declaration import RunOptions
 from cloister.settings.reading import ReadingWords
+from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import Prepared, Run, shape_of
 from cloister.verification.driver import Request
 
@@ -85,7 +85,7 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
         hierarchies=original.hierarchies or {},
         crosswalk=release.custody.crosswalk,
         privacy=original.privacy,
-        words=ReadingWords(original.missing),
+        words=ReadingWords(missing=original.missing),
     )
     return replace(release, attack=SimulatedAttack(original.data, known, seed, prepared.run.watch))
 

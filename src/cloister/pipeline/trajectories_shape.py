@@ -26,7 +26,7 @@ from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.codes.policy import GWAS, UtilityPolicy, as_published, gwas_diseases, parse_policy
 from cloister.shapes.protocol import Original, Prepared, Rows, Run
 from cloister.shapes.trajectories.format.data import (
-    Constraint,
+    CodeSetConstraint,
     Diversity,
     Trajectories,
     TrajectoriesRequest,
@@ -215,14 +215,14 @@ def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | N
     return Diversity(USUAL_DIVERSITY if share is None else share, words, column)
 
 
-def constraints_of(policy: UtilityPolicy) -> tuple[Constraint, ...]:
+def constraints_of(policy: UtilityPolicy) -> tuple[CodeSetConstraint, ...]:
     """Return the sets of a policy, all of them, so that how many there are tells nothing of the data."""
     if policy.support is not None:
         raise InputError("Frequent sets (sup:) are for code sets. Name the codes, or take level:1, sim:5 or gwas.")
     sets = dict(zip(policy.names, policy.constraints, strict=True))
     if policy.spec == GWAS:
         sets = {disease: sets.get(disease, frozenset()) for disease in gwas_diseases()}
-    return tuple(Constraint(name, codes) for name, codes in sets.items())
+    return tuple(CodeSetConstraint(name, codes) for name, codes in sets.items())
 
 
 def code_set(trajectories: Trajectories) -> CodeSets:

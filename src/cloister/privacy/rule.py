@@ -268,8 +268,12 @@ MOST_RECORDS = 2**62
 
 def checked_field(name: str, value: object, limit: Constraint) -> object:
     """Return what a field of a rule keeps, numbers that are not counts as floats; an `InputError` if it may not be."""
-    if not limit.accepts(value) or value == "":
-        raise InputError(f"{name} is {_shown(value)}, but it must be {limit}.")
+    if not limit.accepts(value):
+        is_number = isinstance(value, int | float)
+        shown = repr(value) if is_number and abs(value) <= MOST_RECORDS else "not finite or too large"  # type: ignore[arg-type]
+        # Anything but a number might be a value of the data.
+        shown = shown if is_number else f"of the type {type(value).__name__}"
+        raise InputError(f"{name} is {shown}, but it must be {limit}.")
     if isinstance(value, int | float) and value > MOST_RECORDS:
         raise InputError(f"{name} is more than {MOST_RECORDS}, but no table has as many records. Give a smaller one.")
     return float(value) if isinstance(limit, Interval) and limit.kind is float else value  # type: ignore[arg-type]
@@ -293,10 +297,3 @@ def written(number: float) -> str:
     ('2', '0.05')
     """
     return str(int(number)) if number == int(number) else repr(number)
-
-
-def _shown(value: object) -> str:
-    """A number as it is; anything else might hold data and is told by its type."""
-    if isinstance(value, int | float) and abs(value) <= MOST_RECORDS:
-        return repr(value)
-    return "not finite or too large" if isinstance(value, int | float) else f"of the type {type(value).__name__}"

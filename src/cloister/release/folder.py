@@ -5,6 +5,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 
@@ -31,6 +32,21 @@ from cloister.version import __version__
 
 TABLE = "table"
 """The part of the manifest of a table whose records are in a database."""
+
+
+class ListsFiles(Protocol):
+    """What manifests of releases and of jobs have in common."""
+
+    @property
+    def schema_(self) -> int:
+        """Version of the layout."""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The hash of each file, by its name."""
+
+    def published(self) -> Manifest:
+        """Return the manifest as JSON has it."""
 
 
 def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
@@ -226,23 +242,22 @@ def json_bytes(content: Mapping[str, object]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def report_json(release: Manifest, warnings: Sequence[str], shown: Mapping[str, object]) -> bytes:
+def report_json(manifest: ListsFiles, warnings: Sequence[str], shown: Mapping[str, object]) -> bytes:
     """Return ``report.json``: the manifest as it was before it listed the reports, warnings, and what they show.
 
     ``shown``: the figures of a release by ``figures``, of a job its parts by ``parts``
     """
-    files = {name: digest for name, digest in release["files"].items() if name not in REPORTS}
-    return json_bytes(
-        {"schema": release["schema"], "warnings": warnings, "release": release | {"files": files}, **shown}
-    )
+    files = {name: digest for name, digest in manifest.files.items() if name not in REPORTS}
+    release = manifest.published() | {"files": files}
+    return json_bytes({"schema": manifest.schema_, "warnings": warnings, "release": release, **shown})
 
 
-def figure_failures(folder: Path, release: Manifest, shown: Mapping[str, object]) -> list[str]:
+def figure_failures(folder: Path, manifest: ListsFiles, shown: Mapping[str, object]) -> list[str]:
     """Whether ``report.json`` shows other figures than those that follow; its warnings are bound by its hash alone."""
-    stated = _loaded(folder / FIGURES)
-    warnings = stated.get("warnings") if isinstance(stated, dict) else None
+    report = _loaded(folder / FIGURES)
+    warnings = report.get("warnings") if isinstance(report, dict) else None
     is_worded = isinstance(warnings, list) and all(isinstance(one, str) for one in warnings)
-    if is_worded and (folder / FIGURES).read_bytes() == report_json(release, warnings or [], shown):
+    if is_worded and (folder / FIGURES).read_bytes() == report_json(manifest, warnings or [], shown):
         return []
     return [f"{FIGURES} does not say what {MANIFEST} and the released files say"]
 

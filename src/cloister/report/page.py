@@ -152,7 +152,7 @@ def report_files(manifest: AnyManifest, figures: Figures, exact: Figures | None 
     shown = {"figures": figures} | ({} if exact is None else {"exact": exact})
     return {
         REPORT: render_report(manifest, figures, exact).encode(),
-        FIGURES: report_json(manifest.published(), warnings, shown),
+        FIGURES: report_json(manifest, warnings, shown),
         **({README: render_readme(manifest)} if exact is None else {}),
     }
 

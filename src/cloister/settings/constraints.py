@@ -202,14 +202,10 @@ def describe(annotation: Kind) -> str:
     if origin is Annotated:
         return describe(parts[0])
     if origin in (Union, UnionType):
-        return alternatives([word for part in parts if part is not NoneType for word in _choices(part)])
+        each = [describe(part) for part in parts if part is not NoneType]
+        return alternatives([word for text in each for word in text.replace(" or ", ", ").split(", ")])
     if origin is Literal:
         return alternatives([str(part) for part in parts])
     if origin is tuple and is_dataclass(parts[0]):
         return "sections in double brackets"
     return "a section" if is_dataclass(annotation) else BASIC.get(annotation, "of another type")
-
-
-def _choices(part: Kind) -> list[str]:
-    origin: object = get_origin(part)
-    return [str(word) for word in get_args(part)] if origin is Literal else [describe(part)]

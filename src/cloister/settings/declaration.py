@@ -1,31 +1,18 @@
 """A setting is a field of a frozen record: ``name: Annotated[type, Help(...), Key(...)] = default``.
 
 From `Help` comes its option on the command line, from `Key` its key in a job. Loads nothing, so that help is quick.
-What every ``protect`` takes, whatever the shape, is declared here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 
 from cloister.errors import InputError, setting
 
-from .constraints import (
-    COLUMN,
-    FILE,
-    TEXT,
-    Constraint,
-    Described,
-    ForEach,
-    Interval,
-    Kind,
-    OneOf,
-    constraint_of,
-    describe,
-)
+from .constraints import Constraint, Described, ForEach, Interval, Kind, OneOf, constraint_of, describe
 
 Value = TypeVar("Value")
 Keywords: TypeAlias = Mapping[str, Any]
@@ -109,7 +96,7 @@ class Setting:
     @property
     def is_list(self) -> bool:
         """Whether the command line takes it several times, for several values."""
-        return any(get_origin(part) is tuple for part in (self.typed, *get_args(self.typed)))
+        return any(get_origin(part) in (tuple, Sequence) for part in (self.typed, *get_args(self.typed)))
 
     @property
     def in_toml(self) -> Kind:
@@ -134,17 +121,23 @@ class Setting:
         return value if self.key.read is None else self.key.read(value)
 
 
+OF_MANY = (
+    "missing", "delimiter", "encoding", "date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates",
+    "row_index", "missing_as", "as_json", "quiet", "verbose",
+)  # fmt: skip
+"""What stands last where many commands have it."""
+
+
 def settings_of(record: type) -> list[Setting]:
     """Return the settings that a record declares, in the order in which people see them.
 
-    ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first.
-    Where a record says nothing, what many commands have stands last.
+    ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first, and
+    what many commands have last.
     """
     found = {one.name: _setting(one) for one in fields(record)}
     placed: Mapping[str, str] = getattr(record, "placed", {})
     order = [name for name in found if name not in placed]
-    if not placed:
-        order.sort(key=lambda name: OF_MANY.index(name) if name in OF_MANY else -1)
+    order.sort(key=lambda name: OF_MANY.index(name) if name in OF_MANY else -1)
     for name, before in placed.items():
         order.insert(order.index(before), name)
     return [found[name] for name in order]
@@ -220,146 +213,3 @@ def _setting(one: "Field[object]") -> Setting:
         next((mark for mark in marks if isinstance(mark, Key)), None),
         constraint_of(one.type),
     )
-
-
-if TYPE_CHECKING:
-    from cloister.io.query import Query
-
-K = Interval(int, 2)
-POLICY = Described("level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file")
-ENGINE = Described("auto, memory, duckdb, spark or the address of a database")
-
-Missing = Annotated[tuple[str, ...], Help("Read this text as a missing value, as ? or NA. Repeatable.", "TEXT")]
-MissingAs = Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), TEXT, Key()]
-Encoding = Annotated[str | None, Help("Encoding of the CSV files; detected if not given.", "NAME")]
-Visit = Annotated[
-    str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), COLUMN, Key()
-]
-PatientColumn = Annotated[str | None, Help("Column that identifies patients.", "COLUMN")]
-AllCodes = Annotated[
-    str | None, Help("Column with all codes of a patient; recognised if not given.", "COLUMN"), COLUMN, Key()
-]
-OneCode = Annotated[str | None, Help("Column with one code a line; recognised if not given.", "COLUMN"), COLUMN, Key()]
-Separator = Annotated[
-    str | None,
-    Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
-    Described("a text, as ;"),
-    Key(),
-]
-Delimiter = Annotated[str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR")]
-Threads = Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")]
-QueryText = Annotated[
-    str | None,
-    Help(
-        "DATA is the address of a database (postgresql://HOST/DATABASE, duckdb:PATH): read what this SELECT, or "
-        "the one in a file that ends in .sql, gives. User and password come from the environment.",
-        "SQL",
-    ),
-]
-AsJson = Annotated[bool, Help("Print one JSON object on standard output.", option="--json")]
-Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
-Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
-
-
-CLEANING = ("date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates", "row_index")
-"""What stands last among the settings that say how data are read."""
-OF_MANY = ("missing", "delimiter", "encoding", *CLEANING, "missing_as", "as_json", "quiet", "verbose")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CleaningOptions:
-    """What is put in order while data are read; see `cloister.settings.reading.ReadingWords`."""
-
-    date_format: Annotated[
-        tuple[str, ...],
-        Help(
-            "How dates are written: dd.mm.yyyy, m/d/yy, %d-%b-%Y; of all columns or one. Repeatable.", "[COLUMN=]FORMAT"
-        ),
-    ] = ()
-    decimal: Annotated[str, Help("What stands before the decimals of numbers.", ".|,")] = "."
-    numbers: Annotated[
-        tuple[str, ...],
-        Help(
-            "In this column read numbers, with a unit or not, and whatever is no number as missing. Repeatable.",
-            "COLUMN",
-        ),
-    ] = ()
-    dates: Annotated[
-        tuple[str, ...],
-        Help("In this column read whatever is no date as missing, and say how many. Repeatable.", "COLUMN"),
-    ] = ()
-    bad_lines: Annotated[
-        str, Help("What to do with lines of too many or too few cells, or with a quote inside one.", "error|drop")
-    ] = "error"
-    duplicates: Annotated[str, Help("What to do with rows that repeat another one.", "keep|drop|error")] = "keep"
-    row_index: Annotated[
-        str, Help("What to do with a first column without a name that numbers the rows (by R or pandas).", "drop|keep")
-    ] = "drop"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions(CleaningOptions):
-    """Where a release is written, how its data are read, and how the run goes; see the help of ``protect``."""
-
-    out: Annotated[Path, Help("Folder of the release; must not exist.", "DIR")]
-    missing: Missing = ()
-    crosswalk: Annotated[
-        Path | None, Help("Write the secret map from released to original ids.", "FILE"), FILE, Key()
-    ] = None
-    overwrite: Annotated[bool, Help("Replace an earlier release.")] = False
-    custodian_dir: Annotated[
-        Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
-    ] = None
-    attack: Annotated[bool, Help("Attack the release before it appears, and report what was found.")] = False
-    accept_empty: Annotated[
-        bool, Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."), Key()
-    ] = False
-    delimiter: Delimiter = None
-    encoding: Encoding = None
-    seed: Annotated[int | None, Help("Of the simulations that measure the risk; that of the plan if not given.")] = None
-    threads: Threads = None
-    as_json: AsJson = False
-    quiet: Quiet = False
-    verbose: Annotated[bool, Help("Say more; show places in the code on errors.", option="--verbose -v")] = False
-    examples: ClassVar[tuple[str, str]]  # a command that protects such data, and one that explores them
-
-    @classmethod
-    def is_whole(cls, _keywords: Keywords) -> bool:
-        """Whether a release by these settings has all codes of a patient in one row, or in rows of one patient."""
-        return True  # of such releases of one source no two are handed over together
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReleaseOptions(RunOptions):
-    """The same, of one file of data or one query, protected with a k."""
-
-    data: "Path | Query"
-    k: int
-    id: PatientColumn = None
-    query: QueryText = None
-    seed: int = 0
-    engine: str = "auto"
-    placed: ClassVar[Mapping[str, str]] = {"query": "delimiter", **dict.fromkeys((*CLEANING, "engine"), "as_json")}
-    """What stands before which other setting, as people see them; see `settings_of`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CodedOptions(ReleaseOptions):
-    """The same, of codes of patients, which can be protected part by part on Spark."""
-
-    k: Annotated[
-        int,
-        Help("Patients, or candidates, that must be left to whoever knows codes of a patient.", option="-k"),
-        K,
-        Key(),
-    ]
-    seed: Annotated[int, Help("Of what is drawn at random; nothing random protects.")] = 0
-    engine: Annotated[
-        str,
-        Help(
-            "Where the work is done: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
-            "auto|memory|spark|MASTER|sc://HOST",
-        ),
-        Described("auto, memory or spark"),
-        Key(),
-    ] = "auto"

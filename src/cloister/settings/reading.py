@@ -8,15 +8,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import date, datetime
-from typing import TypedDict, cast
+from typing import Annotated, TypedDict, cast
 
 from cloister.errors import InputError, setting
+from cloister.settings.constraints import COLUMNS, Described, OneOf
+from cloister.settings.declaration import Help, check_words
 
-DECIMALS = (".", ",")
 ERROR, DROP, KEEP = "error", "drop", "keep"
-BAD_LINES = (ERROR, DROP)
-DUPLICATES = (KEEP, DROP, ERROR)
-ROW_INDEX = (DROP, KEEP)
 
 
 class HowRead(TypedDict, total=False):
@@ -34,36 +32,68 @@ class HowRead(TypedDict, total=False):
     row_index: str
 
 
-@dataclass(frozen=True)
+CLEANING = ("date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates", "row_index")
+"""Settings that change what is read of the cells and lines of a file."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReadingWords:
     """How a table is read."""
 
-    missing: Sequence[str] = ()  # texts that stand for a missing value, besides the empty one
-    # encoding, delimiter: of text files; None where they are detected
-    encoding: str | None = None
-    delimiter: str | None = None
-    # ``FORMAT`` or ``COLUMN=FORMAT``, how dates are written that are read as YYYY-MM-DD
-    date_format: Sequence[str] = ()
-    decimal: str = "."  # what stands before the decimals of numbers
-    # numbers, dates: columns in which whatever is no number, or no date, is read as missing, and counted
-    numbers: Sequence[str] = ()
-    dates: Sequence[str] = ()
-    bad_lines: str = ERROR  # ``error`` or ``drop``, for lines of a text file that have too many or too few cells
-    duplicates: str = KEEP  # ``keep``, ``drop`` or ``error``, for rows that repeat another one
-    row_index: str = DROP  # ``drop`` or ``keep``, for a first column without a name in which programs number the rows
+    missing: Annotated[
+        Sequence[str],
+        Help("Read this text as a missing value, as ? or NA. Repeatable.", "TEXT"),
+        Described("a list of texts"),
+    ] = ()
+    delimiter: Annotated[
+        str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR"), Described("one character")
+    ] = None
+    encoding: Annotated[
+        str | None,
+        Help("Encoding of the CSV files; detected if not given.", "NAME"),
+        Described("the name of an encoding"),
+    ] = None
+    date_format: Annotated[
+        Sequence[str],
+        Help(
+            "How dates are written: dd.mm.yyyy, m/d/yy, %d-%b-%Y; of all columns or one. Repeatable.", "[COLUMN=]FORMAT"
+        ),
+        Described('a list of formats, as "dd.mm.yyyy" or "COLUMN=m/d/yy"'),
+    ] = ()
+    decimal: Annotated[str, Help("What stands before the decimals of numbers."), OneOf(".", ",")] = "."
+    numbers: Annotated[
+        Sequence[str],
+        Help(
+            "In this column read numbers, with a unit or not, and whatever is no number as missing. Repeatable.",
+            "COLUMN",
+        ),
+        COLUMNS,
+    ] = ()
+    dates: Annotated[
+        Sequence[str],
+        Help("In this column read whatever is no date as missing, and say how many. Repeatable.", "COLUMN"),
+        COLUMNS,
+    ] = ()
+    bad_lines: Annotated[
+        str,
+        Help("What to do with lines of too many or too few cells, or with a quote inside one."),
+        OneOf("error", "drop"),
+    ] = "error"
+    duplicates: Annotated[
+        str, Help("What to do with rows that repeat another one."), OneOf("keep", "drop", "error")
+    ] = "keep"
+    row_index: Annotated[
+        str,
+        Help("What to do with a first column without a name that numbers the rows (by R or pandas)."),
+        OneOf("drop", "keep"),
+    ] = "drop"
 
     def __post_init__(self) -> None:
-        for name in ("date_format", "numbers", "dates"):  # one of several may be given alone
-            if isinstance(value := getattr(self, name), str):
-                object.__setattr__(self, name, (value,))
-        for name, words in (
-            ("decimal", DECIMALS),
-            ("bad_lines", BAD_LINES),
-            ("duplicates", DUPLICATES),
-            ("row_index", ROW_INDEX),
-        ):
-            if (word := getattr(self, name)) not in words:
-                raise InputError(f"{setting(name)} can be {' or '.join(words)}, not {word!r}.")
+        for name in ("missing", "date_format", "numbers", "dates"):  # one of several may be given alone
+            value = getattr(self, name)
+            is_alone = isinstance(value, str) and name != "missing"
+            object.__setattr__(self, name, (value,) if is_alone else tuple(value))
+        check_words(self)
 
     @property
     def said(self) -> dict[str, object]:
@@ -73,7 +103,7 @@ class ReadingWords:
     @property
     def cleaning(self) -> list[str]:
         """Names of those that change what is read of the cells and lines of a file."""
-        return [name for name in self.said if name not in ("missing", "encoding", "delimiter")]
+        return [name for name in CLEANING if name in self.said]
 
 
 KEYS = tuple(HowRead.__annotations__)

@@ -18,7 +18,8 @@ from cloister.kernels.compiling import compile_kernels, must_compile
 from cloister.release.manifest import AnyManifest
 from cloister.release.release import Release
 from cloister.results import Stopwatch
-from cloister.settings.declaration import Keywords, RunOptions
+from cloister.settings.declaration import Keywords
+from cloister.settings.run_options import RunOptions
 
 from .registry import SHAPES, load
 

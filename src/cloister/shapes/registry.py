@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cloister.settings.declaration import RunOptions
+    from cloister.settings.run_options import RunOptions
 
 
 def load(place: str) -> Any:

@@ -173,7 +173,8 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     failures = [f"{place} in {MANIFEST} does not follow from the files" for place in derived.differing(manifest)]
     failures += [*checker.contradictions(release), *_codebook_failures(folder, derived.codebook())]
     if not checker.is_in_sql:
-        failures += _script_failures(release)
+        note(checks := Checks(), release.findings())
+        failures += checks.failures
     failures += _figure_failures(folder, stated, derived)
     failures = failures or checker.unexpected(release)
     unchecked = (*verdict.unchecked, *([UNBOUND_REPORT] if stated.schema_ == UNBOUND else []))
@@ -188,13 +189,7 @@ def _codebook_failures(folder: Path, expected: pl.DataFrame) -> list[str]:
     return [] if listed.equals(expected) else [f"{CODEBOOK} does not say what the files say"]
 
 
-def _script_failures(release: Opened[Any, Any, Any]) -> list[str]:
-    checks = Checks()
-    note(checks, release.findings())
-    return checks.failures
-
-
 def _figure_failures(folder: Path, stated: AnyManifest, derived: Derived) -> list[str]:
     figures = figures_of(derived.report_counts(), stated.created)
     figures |= {"formulas": formulas_in(folder, stated, derived.tables())}
-    return figure_failures(folder, stated.published(), {"figures": figures})
+    return figure_failures(folder, stated, {"figures": figures})

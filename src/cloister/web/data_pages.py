@@ -7,7 +7,8 @@ from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job import CLAIMS, FileSource, Job
-from cloister.settings.declaration import Given, Keywords, RunOptions, settings_of
+from cloister.settings.declaration import Given, Keywords, settings_of
+from cloister.settings.run_options import RunOptions
 from cloister.sources import Form, form_of
 
 from .app import OTHER_STEPS, TABLE_STEPS, Visit, status_of

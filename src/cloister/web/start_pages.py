@@ -125,7 +125,8 @@ def _likely(names: list[str]) -> str:
 def make(visit: Visit) -> Response:
     """Make a first job of a file, by ``cloister init``; an empty one where nothing is to be guessed."""
     from cloister.errors import InputError
-    from cloister.settings.declaration import RunOptions, command_words
+    from cloister.settings.declaration import command_words
+    from cloister.settings.run_options import RunOptions
 
     from .data_pages import reading_specs
     from .forms import filled

@@ -44,7 +44,7 @@ def test_a_job_is_read():
     ("text", "words"),
     [
         (JOB.replace("output", "outptu"), ("unknown key outptu", "Did you mean output?")),
-        (JOB.replace('id = "mrn"', 'idd = "mrn"'), ("sources.patients.idd", "Did you mean id?", "Keys there: file")),
+        (JOB.replace('id = "mrn"', 'idd = "mrn"'), ("sources.patients.idd", "Did you mean id?", "Keys there: missing")),
         (JOB.replace("sensitive", "sensitiv"), ("protect[1].sensitiv.", "Did you mean sensitive?")),
         (JOB.replace("suppression = 0.1", 'suppression = "x"'), ("protect[1].suppression", "a number from 0 to 1")),
         (JOB.replace("suppression = 0.1", "suppression = 1.1"), ("protect[1].suppression", "a number from 0 to 1")),

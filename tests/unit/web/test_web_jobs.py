@@ -203,7 +203,7 @@ WRONG = [
     ("f:rules", "l-diversity:nothing=2", "nothing"),
     ("f:rules", "k-anonimity=3", "Did you mean"),
     ("f:loss", "none", "loss"),
-    ("f:weight:0", "heavy", "a number for each column"),
+    ("f:weight:0", "heavy", "a number from 0"),
     ("f:m", "2", "codes"),
 ]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.settings.constraints import FILE, Described, Interval, OneOf
-from cloister.settings.declaration import POLICY, AllCodes, CodedOptions, Help, Key, Keywords, OneCode, Separator, Visit
+from cloister.settings.declaration import Help, Key, Keywords
+from cloister.settings.run_options import POLICY, AllCodes, CodedOptions, OneCode, Separator, Visit
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -191,5 +192,4 @@ class CodesOptions(CodedOptions, CodesSettings):
         **CodedOptions.placed,
         **dict.fromkeys(("data", "k", "out"), "m"),
         "id": "codes",
-        "missing": "ids",
     }

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.settings.constraints import Described
-from cloister.settings.declaration import Help, Key, RunOptions
+from cloister.settings.declaration import Help, Key
+from cloister.settings.run_options import RunOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query

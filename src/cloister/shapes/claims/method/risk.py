@@ -70,7 +70,7 @@ class Basis(StrEnum):
     """On the values of the node, as the paper has it: generalizing can turn a miss into a match."""
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """A 95 % interval."""
 
     low: float
@@ -108,15 +108,15 @@ class RiskFigures:
         return self.flagged / self.draws
 
     @property
-    def flag_interval(self) -> Interval:
+    def flag_interval(self) -> ConfidenceInterval:
         """95 % interval of the flag rate."""
         return wilson(self.flagged, self.draws)
 
     @property
-    def mean_interval(self) -> Interval:
+    def mean_interval(self) -> ConfidenceInterval:
         """95 % interval of the mean risk; a little wide where few draws bear all the risk."""
         half = CONFIDENT * self.deviation / math.sqrt(self.draws) + CONFIDENT**2 / (2 * self.draws)
-        return Interval(max(0.0, self.mean - half), min(1.0, self.mean + half))
+        return ConfidenceInterval(max(0.0, self.mean - half), min(1.0, self.mean + half))
 
     @classmethod
     def of(cls, sizes: Sizes, k: int) -> "RiskFigures":
@@ -133,8 +133,8 @@ class FlagRate(NamedTuple):
     is_candidate: bool
 
 
-def wilson(successes: int, trials: int, z: float = CONFIDENT) -> Interval:
-    """Interval of a share by Wilson's score.
+def wilson(successes: int, trials: int, z: float = CONFIDENT) -> ConfidenceInterval:
+    """Return the interval of a share by Wilson's score.
 
     References
     ----------
@@ -143,7 +143,7 @@ def wilson(successes: int, trials: int, z: float = CONFIDENT) -> Interval:
     share = successes / trials
     middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / (1 + z * z / trials)
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+    return ConfidenceInterval(max(0.0, middle - half), min(1.0, middle + half))
 
 
 def risk_of(sizes: Sizes) -> NDArray[np.float64]:
@@ -334,7 +334,7 @@ def release_risk(
     return ReleaseRisk(found, *whole)
 
 
-def _is_settled(interval: Interval, threshold: float) -> bool:
+def _is_settled(interval: ConfidenceInterval, threshold: float) -> bool:
     """Whether an interval is narrow, or clearly on one side of the threshold."""
     gap = max(interval.low - threshold, threshold - interval.high)
     # so far from the threshold that more draws would not bring it to the other side

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.settings.constraints import COLUMN, COLUMNS, FILE, TEXT, Described, ForEach, Interval, OneOf
-from cloister.settings.declaration import ENGINE, POLICY, ByColumn, Help, K, Key, Keywords, ReleaseOptions
+from cloister.settings.declaration import ByColumn, Help, Key, Keywords
+from cloister.settings.run_options import ENGINE, POLICY, K, ReleaseOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -305,8 +306,7 @@ class TableOptions(ReleaseOptions, TableSettings):
         "hierarchies": "rules",
         **dict.fromkeys(("levels_from", "codes", "m", "policy", "max_cluster_size"), "merge_bound"),
         "id": "drop",
-        **dict.fromkeys(("missing", "missing_as"), "ids"),
         "crosswalk": "keep_suppressed",
         "unmatched_values": "attack",
-        "table": "as_json",
+        "table": "missing",
     }

@@ -239,7 +239,7 @@ class Unknown(StrEnum):
 
 
 @dataclass(frozen=True)
-class Constraint:
+class CodeSetConstraint:
     """A set of codes that must not be generalized with others."""
 
     name: str
@@ -282,7 +282,7 @@ class TrajectoriesRequest:
     max_loss: float | None = None  # clusters that lose more in the mean of their pairs are left out
     drop_empty_pairs: bool = False  # leave out pairs whose code and age are both suppressed (`*`, `*`)
     diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
-    constraints: tuple[Constraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
+    constraints: tuple[CodeSetConstraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
     policy: str | None = None  # where these sets came from
     on_unknown_code: Unknown = Unknown.ERROR
     # pairs, and sets of pairs, whose counts are measured for the custodian: ``frequent:1``, of percent of the patients

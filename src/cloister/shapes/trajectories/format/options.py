@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from cloister.settings.constraints import COLUMN, FILE, Described, Interval, OneOf
-from cloister.settings.declaration import CodedOptions, Help, Key, Keywords
+from cloister.settings.declaration import Help, Key, Keywords
+from cloister.settings.run_options import CodedOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -175,5 +176,4 @@ class TrajectoriesOptions(CodedOptions, TrajectoriesSettings):
         **CodedOptions.placed,
         **dict.fromkeys(("data", "k", "out"), "method"),
         "id": "code",
-        "missing": "ids",
     }

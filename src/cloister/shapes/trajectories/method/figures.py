@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.kernels.ragged import starts_of
-from cloister.shapes.trajectories.format.data import Constraint, Integers, Numbers, Trajectories
+from cloister.shapes.trajectories.format.data import CodeSetConstraint, Integers, Numbers, Trajectories
 from cloister.shapes.trajectories.format.domain import FittedTrajectories, ValueTree
 from cloister.shapes.trajectories.format.manifest import DECIMALS, PairCounts, TrajectoriesUtility
 from cloister.shapes.trajectories.format.request import GivenTrajectories, is_made_of_data
@@ -187,7 +187,10 @@ def common_values(original: Trajectories, k: int) -> tuple[NDArray[np.bool_], ND
 
 
 def outcomes_of(
-    original: Trajectories, released: AnonymizedTrajectories, alignment: Alignment, constraints: tuple[Constraint, ...]
+    original: Trajectories,
+    released: AnonymizedTrajectories,
+    alignment: Alignment,
+    constraints: tuple[CodeSetConstraint, ...],
 ) -> tuple[ConstraintOutcome, ...]:
     """Return, for each set, how many pairs of the original have its codes, how many of them are suppressed, and whether
     no released code reaches beyond it.

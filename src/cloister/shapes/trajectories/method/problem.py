@@ -22,7 +22,7 @@ from cloister.kernels.clusters import Sequences
 from cloister.kernels.ragged import picked
 from cloister.shapes.trajectories.format.data import (
     Attributes,
-    Constraint,
+    CodeSetConstraint,
     Cost,
     Integers,
     Method,
@@ -131,7 +131,7 @@ def domain_of(trees: tuple[ValueTree, ValueTree], request: TrajectoriesRequest) 
     )
 
 
-def crossing(tree: ValueTree, constraints: tuple[Constraint, ...]) -> NDArray[np.bool_]:
+def crossing(tree: ValueTree, constraints: tuple[CodeSetConstraint, ...]) -> NDArray[np.bool_]:
     """Return which nodes stand in a release for codes of a constraint and for others: (n_nodes,) bool."""
     found = np.zeros(tree.n_nodes, dtype=np.bool_)
     if not constraints:
