@@ -67,13 +67,13 @@ def done(folder: Path, work: Work) -> tuple[float, float]:
     """Seconds of encoding and search, or of encoding and protecting, and the loss."""
     frame, hierarchies = read(folder, work.table, work.columns)
     sensitive = [work.sensitive] if work.sensitive else []
-    release = cl.anonymize(
+    release = cl.protect_table(
         frame.select(*work.columns, *sensitive),
-        rules=[work.rule],
-        quasi_identifiers=hierarchies,
+        rule=[work.rule],
+        qi=hierarchies,
         sensitive=sensitive,
         accept=sensitive,
-        suppression_limit=work.suppression,
+        suppression=work.suppression,
         loss="arx",
         purpose="one-coding",
         local_recoding=work.local,
@@ -114,10 +114,10 @@ def main() -> None:
     for limit in (5, 10, 30):
         last: list[Progress] = []
         started = time.perf_counter()
-        cl.anonymize(
+        cl.protect_table(
             frame,
-            rules=["k-anonymity=5"],
-            quasi_identifiers=hierarchies,
+            rule=["k-anonymity=5"],
+            qi=hierarchies,
             loss="arx",
             purpose="one-coding",
             time_limit=limit,

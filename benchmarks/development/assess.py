@@ -46,7 +46,7 @@ def clocked(work: Callable[[], object]) -> tuple[float, float]:
 def assess_file(path: Path) -> None:
     """Read and assess a table by all its columns."""
     frame = read_table(path).frame
-    cl.assess(frame, quasi_identifiers=frame.columns, sampling_fraction=0.05)
+    cl.assess(frame, qi=frame.columns, sampling_fraction=0.05)
 
 
 def main() -> None:

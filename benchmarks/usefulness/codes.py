@@ -85,12 +85,12 @@ def of_codes(sets: Sequence[Sequence[str]], k: int) -> list[list[str]]:
     original, rows = had([dict.fromkeys(one, 1.0) for one in sets], named), []
     for method in METHODS:
         if method == "disassociation":
-            chunks = cl.disassociate(codes, k=k, m=2)
+            chunks = cl.protect_codes(codes, k=k, m=2)
             drawn = [chunks.reconstruct(seed) for seed in range(DRAWS)]
             cells = [[dict.fromkeys(one, 1.0) for one in records_of(each)] for each in drawn]
         else:
             policy = cl.UtilityPolicy.similar(codes, 20)
-            terms = cl.generalize_codes(codes, k=k, method=method, policy=policy, accept_empty=True)
+            terms = cl.protect_codes(codes, k=k, method=method, policy=policy, accept_empty=True)
             cells = [[term_weights(cell) for cell in terms.frame["codes"]]]
         support, lift = kept_pairs(original, [had(one, named) for one in cells])
         rows.append([method, str(k), f"{support:.0%}", f"{lift:.0%}"])
@@ -101,7 +101,7 @@ def of_trajectories(frame: pl.DataFrame, k: int) -> list[str]:
     """Return the row of the usual method."""
     grouped = frame.group_by("patient_id", maintain_order=True).agg("code", "age")
     records = [[*zip(codes, ages, strict=True)] for codes, ages in grouped.select("code", "age").rows()]
-    release = cl.anonymize_trajectories(cl.Trajectories.from_records(records), k=k, accept_empty=True)
+    release = cl.protect_trajectories(cl.Trajectories.from_records(records), k=k, accept_empty=True)
     codes, ages = (release.frame[name].cast(pl.String) for name in ("code", "age"))
     says_code = codes.str.contains(CATEGORY).to_numpy()
     ends = [bounds_of(label) or (None, None) for label in ages]
@@ -115,7 +115,7 @@ def of_claims(folder: Path) -> list[list[str]]:
     files = [folder / "claim_patients.csv", folder / "claims.csv"]
     if run(["init", "claims", *map(str, files), "--out", str(plan)]):
         return []
-    release = cl.deidentify_claims(cl.Claims.read(*files, plan=cl.ClaimsPlan.read(plan)), accept_empty=True)
+    release = cl.protect_claims(cl.Claims.read(*files, plan=cl.ClaimsPlan.read(plan)), accept_empty=True)
     shown = release.summary()["columns"]
     rows = []
     for table in ("patients", "claims"):

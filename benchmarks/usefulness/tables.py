@@ -258,10 +258,10 @@ def measured(file: File, methods: Sequence[str], k: int, splits: int, rows: int)
         best = aucs(coding.of(train, whole), train["outcome"].to_numpy(), tested, truth)
         for method in methods:
             started = time.perf_counter()
-            release = cl.anonymize(
+            release = cl.protect_table(
                 train,
-                rules=[f"k-anonymity={k}"],
-                quasi_identifiers=file.hierarchies,
+                rule=[f"k-anonymity={k}"],
+                qi=file.hierarchies,
                 sensitive=["outcome"],
                 accept=["outcome"],
                 **METHODS[method],

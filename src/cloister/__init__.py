@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cloister.api.assess import assess
     from cloister.api.attack import attack
-    from cloister.api.claims import deidentify_claims
-    from cloister.api.codes import disassociate, generalize_codes
+    from cloister.api.claims import protect_claims
+    from cloister.api.codes import protect_codes
     from cloister.api.explore import compare, explore
     from cloister.api.open import ReleasedData, ReleaseFacts, export, open  # noqa: A004  (the public name)
     from cloister.api.run_job import init, run_job
-    from cloister.api.tables import anonymize
-    from cloister.api.trajectories import anonymize_trajectories
+    from cloister.api.tables import protect_table
+    from cloister.api.trajectories import protect_trajectories
     from cloister.attacks.adversary import Attack
     from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
     from cloister.exploration.comparison import Comparison
@@ -69,16 +69,74 @@ if TYPE_CHECKING:
     from cloister.version import __version__ as __version__
 
 __all__ = [
-    "AlphaKAnonymity", "Attack", "AverageRisk", "BetaLikeness", "Claims", "ClaimsPlan", "ClaimsRelease",
-    "CloisterError", "CodeSets", "CodesAssessment", "CodesRelease", "Comparison", "CountBounds", "DeltaDisclosure",
-    "DeltaPresence", "EnhancedBetaLikeness", "EntropyLDiversity", "Exploration", "GeneralizedCodesRelease",
-    "GuaranteeViolation", "Hierarchy", "HistoriesAssessment", "InputError", "InternalError", "KAnonymity", "KMap",
-    "KPatients", "LDiversity", "NoAttack", "NoSafeRelease", "PooledEstimate", "PopulationUniqueness", "PrivacyPolicy",
-    "RecursiveLDiversity", "Release", "ReleaseFacts", "ReleasedData", "SampleUniqueness", "TCloseness",
-    "TableAssessment", "TableWithCodesRelease", "Trajectories", "TrajectoriesRelease", "UtilityPolicy", "Verdict",
-    "anonymize", "anonymize_trajectories", "assess", "attack", "compare", "dates", "deidentify_claims",
-    "disassociate", "explore", "export", "generalize_codes", "hierarchy_file", "hierarchy_rows", "icd9", "icd10",
-    "init", "intervals", "open", "parse_hierarchy", "pool", "prefix", "run_job", "suppress", "verify_folder",
+    "AlphaKAnonymity",
+    "Attack",
+    "AverageRisk",
+    "BetaLikeness",
+    "Claims",
+    "ClaimsPlan",
+    "ClaimsRelease",
+    "CloisterError",
+    "CodeSets",
+    "CodesAssessment",
+    "CodesRelease",
+    "Comparison",
+    "CountBounds",
+    "DeltaDisclosure",
+    "DeltaPresence",
+    "EnhancedBetaLikeness",
+    "EntropyLDiversity",
+    "Exploration",
+    "GeneralizedCodesRelease",
+    "GuaranteeViolation",
+    "Hierarchy",
+    "HistoriesAssessment",
+    "InputError",
+    "InternalError",
+    "KAnonymity",
+    "KMap",
+    "KPatients",
+    "LDiversity",
+    "NoAttack",
+    "NoSafeRelease",
+    "PooledEstimate",
+    "PopulationUniqueness",
+    "PrivacyPolicy",
+    "RecursiveLDiversity",
+    "Release",
+    "ReleaseFacts",
+    "ReleasedData",
+    "SampleUniqueness",
+    "TCloseness",
+    "TableAssessment",
+    "TableWithCodesRelease",
+    "Trajectories",
+    "TrajectoriesRelease",
+    "UtilityPolicy",
+    "Verdict",
+    "assess",
+    "attack",
+    "compare",
+    "dates",
+    "explore",
+    "export",
+    "hierarchy_file",
+    "hierarchy_rows",
+    "icd9",
+    "icd10",
+    "init",
+    "intervals",
+    "open",
+    "parse_hierarchy",
+    "pool",
+    "prefix",
+    "protect_claims",
+    "protect_codes",
+    "protect_table",
+    "protect_trajectories",
+    "run_job",
+    "suppress",
+    "verify_folder",
 ]  # fmt: skip
 
 _HOME = {
@@ -108,13 +166,13 @@ _HOME = {
     "shapes.trajectories.format.data": "Trajectories",
     "api.assess": "assess",
     "api.attack": "attack",
-    "api.claims": "deidentify_claims",
-    "api.codes": "disassociate generalize_codes",
+    "api.claims": "protect_claims",
+    "api.codes": "protect_codes",
     "api.explore": "compare explore",
     "api.open": "ReleaseFacts ReleasedData export open",
     "api.run_job": "init run_job",
-    "api.tables": "anonymize",
-    "api.trajectories": "anonymize_trajectories",
+    "api.tables": "protect_table",
+    "api.trajectories": "protect_trajectories",
     "version": "__version__",
 }
 """Modules, and the public names that each of them has."""

@@ -129,7 +129,7 @@ class InternalError(CloisterError):
 def setting(name: str, value: str | None = None) -> str:
     """Return a setting, and a value to give it, as it stands in a message until a front end words it.
 
-    ``name``: of the field that declares it, as ``"drop_empty"``
+    ``name``: as jobs and Python call it, such as ``"drop_empty"``
     ``value``: as a user types it; None where only the setting is meant, or a flag is to be switched on
     """
     return f"\x02{name}\x03" if value is None else f"\x02{name}={value}\x03"
@@ -147,7 +147,7 @@ LISTS = frozenset(
 
 def as_keyword(name: str, value: str | None) -> str:
     """Word a setting as Python has it."""
-    if value is not None and name == "weights":
+    if value is not None and name == "weight":
         column, _, weight = value.rpartition("=")
         return f'{name}={{"{column}": {weight}}}'
     if value is not None and name == "hierarchy":
@@ -173,7 +173,6 @@ def as_key(name: str, value: str | None) -> str:
 
 def as_option(name: str, value: str | None) -> str:
     """Word a setting as the command line has it."""
-    name = {"quasi_identifiers": "qi"}.get(name, name)  # the one field whose option is called otherwise
     option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
     return option if value is None else f"{option} {shlex.quote(value)}"
 

@@ -72,7 +72,7 @@ def test_the_front_door_is_in_order():
 
 
 @pytest.mark.parametrize(
-    "name", ["anonymize", "anonymize_trajectories", "assess", "attack", "disassociate", "verify_folder"]
+    "name", ["protect_table", "protect_trajectories", "assess", "attack", "protect_codes", "verify_folder"]
 )
 def test_verbs_name_all_their_parameters(name):
     """The docstring of a verb explains every parameter and what is raised."""

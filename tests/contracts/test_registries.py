@@ -108,8 +108,8 @@ def test_a_release_by_every_builder_is_verified(builder, tmp_path):
         builder, BUILDERS[builder].usage
     )
     frame = pl.DataFrame({"c": COLUMNS[builder], "dx": ["xyz"[i * i % 3] for i in range(120)]})
-    asked = {"rules": ["k-anonymity=3"], "sensitive": ["dx"], "accept": ["dx"], "suppression_limit": 0.5}
-    cl.anonymize(frame, quasi_identifiers={"c": usage}, accept_empty=True, **asked).write(tmp_path / "release")
+    asked = {"rule": ["k-anonymity=3"], "sensitive": ["dx"], "accept": ["dx"], "suppression": 0.5}
+    cl.protect_table(frame, qi={"c": usage}, accept_empty=True, **asked).write(tmp_path / "release")
 
     assert cl.verify_folder(tmp_path / "release", original=frame).holds
 
@@ -130,13 +130,13 @@ def test_every_loss_has_an_oracle():
 
 
 PEOPLE = pl.DataFrame({"age": [str(20 + 7 * i % 60) for i in range(90)], "sex": ["FM"[i % 2] for i in range(90)]})
-ASKED = {"quasi_identifiers": {"age": "interval:5,20", "sex": "suppress"}, "rules": ["k-anonymity=3"]}
+ASKED = {"qi": {"age": "interval:5,20", "sex": "suppress"}, "rule": ["k-anonymity=3"]}
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_release_by_every_loss_is_verified(loss, tmp_path):
     """A release by each registered loss holds against its original, and not with a figure that does not follow."""
-    cl.anonymize(PEOPLE, **ASKED, loss=loss, purpose="one-coding", accept_empty=True).write(tmp_path / "release")
+    cl.protect_table(PEOPLE, **ASKED, loss=loss, purpose="one-coding", accept_empty=True).write(tmp_path / "release")
     assert cl.verify_folder(tmp_path / "release", original=PEOPLE).holds
 
     restated(tmp_path / "release", lambda manifest: manifest["utility"]["losses"].update({loss: 0.123456}))
@@ -156,7 +156,7 @@ def test_every_search_has_laws_and_an_oracle():
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_release_by_every_search_is_verified(name, tmp_path):
     """A release by each registered search holds against its original."""
-    cl.anonymize(PEOPLE, **ASKED, search=name, accept_empty=True).write(tmp_path / "release")
+    cl.protect_table(PEOPLE, **ASKED, search=name, accept_empty=True).write(tmp_path / "release")
 
     assert cl.verify_folder(tmp_path / "release", original=PEOPLE).holds
 

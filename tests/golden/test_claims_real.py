@@ -13,7 +13,7 @@ def test_the_first_plan_gives_a_release_that_another_simulation_confirms(real_da
     files = [real_data / "synpuf" / f"small_{name}.csv.gz" for name in ("patients", "claims")]
     (tmp_path / "plan.toml").write_text(first_plan(*map(read_table, files)).text)
     plan = cl.ClaimsPlan.read(tmp_path / "plan.toml")
-    release = cl.deidentify_claims(cl.Claims.read(patients=files[0], claims=files[1], plan=plan))
+    release = cl.protect_claims(cl.Claims.read(patients=files[0], claims=files[1], plan=plan))
     told = release.summary()
 
     assert release.verify().holds

@@ -34,7 +34,7 @@ def test_real_tables(real_data):
     """Adult: class sizes, separation and minimal uniques of two columns, by Polars."""
     frame = read_table(real_data / "adult" / "adult.csv").frame
     columns = ["age", "native-country", "occupation", "sex"]
-    found = cl.assess(frame, quasi_identifiers=columns, largest_unique=2)
+    found = cl.assess(frame, qi=columns, largest_unique=2)
     sizes = frame.group_by(columns).len()["len"]
 
     assert found.prosecutor.average == pytest.approx(len(sizes) / frame.height)

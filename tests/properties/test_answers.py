@@ -50,8 +50,8 @@ def test_tables(tmp_path_factory, records, method, data):
     """Questions on tables; the values of a column add up to the released records."""
     frame = pl.DataFrame(records)
     try:
-        made = cl.anonymize(
-            frame, quasi_identifiers=HIERARCHIES, rules=["k-anonymity=3"], method=method, suppression_limit=0.3,
+        made = cl.protect_table(
+            frame, qi=HIERARCHIES, rule=["k-anonymity=3"], method=method, suppression=0.3,
             accept_empty=True,
         )  # fmt: skip
     except NoSafeRelease:
@@ -79,8 +79,8 @@ def test_tables_with_codes(tmp_path_factory, records, data):
     )
     quasi = {"age": "interval:5,10", "sex": "suppress"}
     try:
-        made = cl.anonymize(
-            frame, quasi_identifiers=quasi, rules=["k-anonymity=3"], codes="codes", suppression_limit=0.3,
+        made = cl.protect_table(
+            frame, qi=quasi, rule=["k-anonymity=3"], codes="codes", suppression=0.3,
             accept_empty=True,
         )  # fmt: skip
     except (NoSafeRelease, cl.InputError):
@@ -109,11 +109,11 @@ def test_code_sets(tmp_path_factory, records, method):
     codes = cl.CodeSets.from_records(records)
     try:
         if method == "disassociation":
-            made = cl.disassociate(codes, k=2)
+            made = cl.protect_codes(codes, k=2)
         else:
             privacy = cl.PrivacyPolicy.all_combinations(codes, m=2)
             policy = cl.UtilityPolicy.by_level(codes, level=2)
-            made = cl.generalize_codes(codes, method=method, k=2, privacy=privacy, policy=policy, accept_empty=True)
+            made = cl.protect_codes(codes, method=method, k=2, privacy=privacy, policy=policy, accept_empty=True)
         release = opened(made, {}, tmp_path_factory.getbasetemp() / "codes")
     except NoSafeRelease:
         assume(False)
@@ -133,7 +133,7 @@ def test_code_sets(tmp_path_factory, records, method):
 )
 def test_trajectories(tmp_path_factory, records, data):
     """Codes at ages, one or several."""
-    made = cl.anonymize_trajectories(
+    made = cl.protect_trajectories(
         cl.Trajectories.from_records(records), k=2, code_hierarchy=cl.icd9(), age_hierarchy=cl.intervals(2, 10),
         accept_empty=True,
     )  # fmt: skip

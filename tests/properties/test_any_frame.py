@@ -81,20 +81,17 @@ def tried(ask):
 def test_every_function_takes_it_or_says_why_not(frame, kind, decision):
     """Tables, code sets, trajectories, assessments and explorations end, or are refused in a sentence."""
     data = as_kind(frame, kind)
-    asked = {"quasi_identifiers": {"Age ": "interval:10"}, "rules": ["k-anonymity=2"]}
+    asked = {"qi": {"Age ": "interval:10"}, "rule": ["k-anonymity=2"]}
     other = frame.columns[1]
 
-    tried(lambda: cl.anonymize(data, **asked, undecided=decision))
+    tried(lambda: cl.protect_table(data, **asked, undecided=decision))
     tried(
-        lambda: cl.anonymize(
-            data,
-            quasi_identifiers={"Age ": "interval:10", other: "suppress"},
-            rules=["k-anonymity=2"],
-            undecided="drop",
+        lambda: cl.protect_table(
+            data, qi={"Age ": "interval:10", other: "suppress"}, rule=["k-anonymity=2"], undecided="drop"
         )
     )
-    tried(lambda: cl.anonymize(data, **asked, id=other, undecided="drop"))
-    tried(lambda: cl.assess(data, quasi_identifiers=["Age ", other]))
+    tried(lambda: cl.protect_table(data, **asked, id=other, undecided="drop"))
+    tried(lambda: cl.assess(data, qi=["Age ", other]))
     tried(lambda: cl.CodeSets.from_frame(data, id="Age ", code=other))
 
 

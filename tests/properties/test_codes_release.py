@@ -27,7 +27,7 @@ def released(records, options, **more):
     repeats = more.pop("repeats", False)
     codes = cl.CodeSets.from_records(records, repeats=repeats)
     policy = cl.UtilityPolicy.by_level(codes, 1) if more.pop("policy", False) else None
-    return cl.disassociate(codes, **options, policy=policy) if len(records) >= options["k"] else None
+    return cl.protect_codes(codes, **options, policy=policy) if len(records) >= options["k"] else None
 
 
 @examples(40)
@@ -65,7 +65,7 @@ def test_folders_with_sensitive_codes_hold_on_their_own(records, options, repeat
     names = sorted(codes.items_by_code().keys() - {"401.9"})
     sensitive = data.draw(st.lists(st.sampled_from(names), unique=True, max_size=2)) if names else []
     try:
-        release = cl.disassociate(codes, **options, sensitive=sensitive, diversity=diversity)
+        release = cl.protect_codes(codes, **options, sensitive=sensitive, diversity=diversity)
     except cl.NoSafeRelease:
         assume(False)
     with tempfile.TemporaryDirectory() as folder:

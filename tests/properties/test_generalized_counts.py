@@ -58,8 +58,8 @@ def test_one_set_of_all_codes():
     records = [[f"{code:03d}" for code in drawn.integers(1, 400, drawn.integers(2, 12)).tolist()] for _ in range(3000)]
     codes = cl.CodeSets.from_records(records)
     privacy = cl.PrivacyPolicy.of([codes.vocabulary])
-    release = cl.generalize_codes(
-        codes, k=3, privacy=privacy, policy=cl.UtilityPolicy.similar(codes, 60), accept_empty=True
+    release = cl.protect_codes(
+        codes, k=3, privacy=privacy, policy=cl.UtilityPolicy.similar(codes, 60), accept_empty=True, method="cba"
     )
 
     found = {frozenset(terms) for terms in release.generalized.named_records()} - {frozenset()}

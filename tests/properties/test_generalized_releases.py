@@ -49,7 +49,7 @@ def released(records, options, policy=None, privacy="2"):
     )
     try:
         made = None if utility is None else utility(codes, 2 if policy == "similar" else 1)
-        return known, cl.generalize_codes(codes, privacy=known, policy=made, **options, accept_empty=True)
+        return known, cl.protect_codes(codes, privacy=known, policy=made, **options, accept_empty=True, method="cba")
     except (cl.NoSafeRelease, cl.InputError):
         return known, None
 
@@ -168,7 +168,7 @@ def test_words_that_make_another_policy(tmp_path, spec):
     """Whoever calls sets of their own as others are called has a release that holds: the words are left out."""
     codes = cl.CodeSets.from_records([["250.00", "401.9"]] * 6 + [["001", "250.01"]] * 6)
     policy = cl.UtilityPolicy.of({"mine": ["250.00", "001"], "rest": ["401.9"]}, spec)
-    release = cl.generalize_codes(codes, k=3, policy=policy, accept_empty=True)
+    release = cl.protect_codes(codes, k=3, policy=policy, accept_empty=True, method="cba")
     release.write(tmp_path / "release")
 
     assert cl.verify_folder(tmp_path / "release").holds
@@ -184,7 +184,7 @@ def test_attributes_stay_with_their_patients(records, options, data):
     attributes = pl.DataFrame({"id": ids, "site": pl.Series(sites, dtype=pl.String)}).sample(fraction=1, shuffle=True)
     codes = cl.CodeSets.from_records(records, ids)
     try:
-        release = cl.generalize_codes(codes, **options, attributes=attributes, accept_empty=True)
+        release = cl.protect_codes(codes, **options, attributes=attributes, accept_empty=True, method="cba")
     except (cl.NoSafeRelease, cl.InputError):
         return
     origin = [int(name[1:]) for name in release.custody.crosswalk["original"]]

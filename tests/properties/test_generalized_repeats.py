@@ -138,7 +138,7 @@ def test_occurrences_that_ended_apart(method, tmp_path):
     """401.9#2 was in a term with another code and 401.9#1 was not, so that one record had the terms of both."""
     sets, codes = numbered(APART)
     privacy = PrivacyPolicy.all_combinations(codes, 1)
-    release = cl.generalize_codes(codes, k=3, privacy=privacy, method=str(method), accept_empty=True)
+    release = cl.protect_codes(codes, k=3, privacy=privacy, method=str(method), accept_empty=True)
     release.write(tmp_path / "release")
 
     assert oracle.rare_knowledge(sets, terms_of(release.generalized), 3, 1) == []
@@ -166,7 +166,7 @@ def test_a_policy_by_sets_may_name_more_occurrences(tmp_path):
     """The ninth occurrence of a code that nobody has more than twice tells of the first two."""
     _, codes = numbered([["a", "a"], ["a", "a"], ["a", "a", "b"], ["b"], ["b", "b"]])
     privacy = PrivacyPolicy.of([["a#9", "b"]])
-    cl.generalize_codes(codes, k=2, privacy=privacy, accept_empty=True).write(tmp_path / "release")
+    cl.protect_codes(codes, k=2, privacy=privacy, accept_empty=True, method="cba").write(tmp_path / "release")
 
     assert cl.verify_folder(tmp_path / "release", privacy=privacy).holds
     assert cl.verify_folder(tmp_path / "release", privacy=PrivacyPolicy.of([["a#9"]])).holds
@@ -180,7 +180,7 @@ def test_folders_hold(records, k, method, by_level):
     _, codes = numbered([[real[code] for code in record] for record in records])
     try:
         policy = cl.UtilityPolicy.by_level(codes, 1) if by_level else None
-        release = cl.generalize_codes(codes, k=k, method=method, policy=policy, accept_empty=True)
+        release = cl.protect_codes(codes, k=k, method=method, policy=policy, accept_empty=True)
     except (cl.NoSafeRelease, cl.InputError):
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -120,10 +120,10 @@ def test_averages_are_those_of_the_class(rows, how, method):
     frame = pl.DataFrame(rows, schema={"age": pl.String, "sex": pl.String, "dx": pl.String}, orient="row")
     whole = cl.hierarchy_rows([[v or "", "some" if v else "", "*"] for v in sorted({r[0] or "" for r in rows})])
     try:
-        release = cl.anonymize(
+        release = cl.protect_table(
             frame,
-            quasi_identifiers={"age": whole, "sex": cl.suppress()},
-            rules=[cl.KAnonymity(2)],
+            qi={"age": whole, "sex": cl.suppress()},
+            rule=[cl.KAnonymity(2)],
             sensitive=["dx"],
             microaggregate={"age": how},
             **method,
@@ -189,10 +189,10 @@ def test_averaged_releases_are_refused_where_changed(ruled, data):
 def test_sensitive_values_come_along():
     """The sensitive value of each record is the one recorded, whatever was done to the others."""
     frame = pl.DataFrame({"age": [31, 35, 52, 58], "dx": ["a", "b", "c", "d"]})
-    release = cl.anonymize(
+    release = cl.protect_table(
         frame,
-        quasi_identifiers={"age": AGES},
-        rules=[cl.KAnonymity(2)],
+        qi={"age": AGES},
+        rule=[cl.KAnonymity(2)],
         sensitive=["dx"],
         method="mondrian",
         microaggregate={"age": "mean"},
@@ -207,13 +207,13 @@ def test_clusters_that_leave_nothing_say_so():
     frame = pl.DataFrame({"zip": [f"{number:05}" for number in range(60)]})
 
     with pytest.raises(NoSafeRelease, match="nothing is left to release"):
-        cl.anonymize(
+        cl.protect_table(
             frame,
-            quasi_identifiers={"zip": "prefix:5"},
-            rules=["k-anonymity=20"],
+            qi={"zip": "prefix:5"},
+            rule=["k-anonymity=20"],
             method="cluster",
             level_bounds={"zip": (0, 1)},
-            suppression_limit=1.0,
+            suppression=1.0,
         )
 
 
@@ -224,7 +224,7 @@ def test_clusters_that_leave_nothing_say_so():
 def test_rules_about_the_table_hold_whether_or_not_free_splits_do(method, rule):
     """A rule that splits without it satisfy, and one that they violate, hold in the release."""
     frame = pl.DataFrame({"age": [str(number * number % 60) for number in range(80)], "sex": ["F", "M"] * 40})
-    release = cl.anonymize(frame, quasi_identifiers={"age": AGES, "sex": "suppress"}, rules=[rule], method=method)
+    release = cl.protect_table(frame, qi={"age": AGES, "sex": "suppress"}, rule=[rule], method=method)
 
     assert release.verify().holds
     assert release.summary()["records"]["released"] == 80
@@ -242,11 +242,11 @@ def test_a_few_records_of_billions_pass_verification(people, share, sizes):
     """The slide negative binomial model is computed alike by protector and verifier, however few are sampled."""
     ordered = [size for size, classes in sizes.items() for _ in range(classes)]
     values = [f"{number:03}" for number, size in enumerate(ordered) for _ in range(size)]
-    release = cl.anonymize(
+    release = cl.protect_table(
         pl.DataFrame({"a": values}),
-        quasi_identifiers={"a": "suppress"},
-        rules=[cl.PopulationUniqueness(share, people, "snb")],
-        suppression_limit=1.0,
+        qi={"a": "suppress"},
+        rule=[cl.PopulationUniqueness(share, people, "snb")],
+        suppression=1.0,
         levels={"a": 0},
     )
 

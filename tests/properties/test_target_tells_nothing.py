@@ -12,8 +12,8 @@ import cloister as cl
 N, K = 16, 2
 MOST = 100  # placements tried of a table, of mostly no more
 ASKED = {
-    "quasi_identifiers": {"age": "interval:10,20,40", "ward": "interval:10,20,40", "sex": "suppress"},
-    "rules": [f"k-anonymity={K}"],
+    "qi": {"age": "interval:10,20,40", "ward": "interval:10,20,40", "sex": "suppress"},
+    "rule": [f"k-anonymity={K}"],
     "accept": ["ill"],
     "undecided": "drop",
     "accept_empty": True,
@@ -29,13 +29,13 @@ def small_table(seed):
 
 def released(frame, **more):
     """What a recipient sees: labels and outcomes."""
-    return cl.anonymize(frame, **ASKED, **more).data
+    return cl.protect_table(frame, **ASKED, **more).data
 
 
 def placements(frame, seen):
     """Other outcomes of the patients that fit the release, for somebody who knows all quasi-identifiers."""
     labels = [name for name in ("age", "ward", "sex") if name in seen.columns]
-    classes = cl.anonymize(frame.with_row_index("mrn"), **ASKED | {"id": "mrn"}, target="ill")
+    classes = cl.protect_table(frame.with_row_index("mrn"), **ASKED | {"id": "mrn"}, target="ill")
     rows = classes.custody.crosswalk
     joined = classes.data.with_columns(pl.col("mrn").cast(pl.String)).join(
         rows.cast(pl.String), left_on="mrn", right_on="released"

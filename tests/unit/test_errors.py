@@ -22,10 +22,10 @@ def test_each_front_end_words_settings(how, expected):
 
 def test_settings_can_be_typed_as_they_are_worded():
     """Names with spaces are quoted for a shell; Python gets lists and weights by column."""
-    text = f"{setting('accept', 'Tumor Size')} {setting('weights', 'Tumor Size=5')}"
+    text = f"{setting('accept', 'Tumor Size')} {setting('weight', 'Tumor Size=5')}"
 
-    assert worded(text, as_option) == "--accept 'Tumor Size' --weights 'Tumor Size=5'"
-    assert worded(text, as_keyword) == 'accept=["Tumor Size"] weights={"Tumor Size": 5}'
+    assert worded(text, as_option) == "--accept 'Tumor Size' --weight 'Tumor Size=5'"
+    assert worded(text, as_keyword) == 'accept=["Tumor Size"] weight={"Tumor Size": 5}'
 
 
 def test_an_error_reads_as_python_and_keeps_its_settings():

@@ -42,7 +42,7 @@ SHAPES = {CodeSets: "code sets", Trajectories: "trajectories", Claims: "claims"}
 def assess(
     data: object,
     *,
-    quasi_identifiers: Sequence[str] | None = None,
+    qi: Sequence[str] | None = None,
     threshold: float | str | None = None,
     population: object = None,
     sampling_fraction: float | None = None,
@@ -60,7 +60,7 @@ def assess(
     ----------
     data : pandas, Polars or PyArrow table or DuckDB relation, one row a patient; or `CodeSets`,
         `Trajectories` or `Claims`; claims as they are after the steps of their plan, before anything is generalized
-    quasi_identifiers : of a table: the columns that an attacker knows; without any, only identifiers are looked for
+    qi : of a table: the columns that an attacker knows; without any, only identifiers are looked for
     threshold : of a table: risk taken as acceptable, above 0 and at most 1, or ``"hhp"`` (0.05) or ``"ema"`` (0.09);
         0.2 unless given
     population : of a table: a table of all people that the patients may be among, patients included, with the
@@ -90,12 +90,12 @@ def assess(
     --------
     >>> import polars as pl, cloister as cl
     >>> frame = pl.DataFrame({"age": [39, 39, 40], "sex": ["F", "F", "M"]})
-    >>> found = cl.assess(frame, quasi_identifiers=["age", "sex"])
+    >>> found = cl.assess(frame, qi=["age", "sex"])
     >>> found.prosecutor.highest, found.sample_uniques
     (1.0, 1)
     """
     of_tables = {
-        "quasi_identifiers": quasi_identifiers,
+        "qi": qi,
         "threshold": threshold,
         "population": population,
         "sampling_fraction": sampling_fraction,
@@ -124,7 +124,7 @@ def assess(
     people = None if population is None else from_native(population).frame
     return assess_frame(
         from_native(data).frame,
-        quasi_identifiers or (),
+        qi or (),
         threshold=USUAL if threshold is None else threshold,
         population=people,
         fraction=sampling_fraction,

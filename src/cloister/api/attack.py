@@ -62,8 +62,8 @@ def attack(
     --------
     >>> import polars as pl, cloister as cl
     >>> frame = pl.DataFrame({"age": [39, 39, 40, 41], "sex": ["F", "F", "M", "M"]})
-    >>> release = cl.anonymize(frame, quasi_identifiers={"age": cl.intervals(2), "sex": cl.suppress()},
-    ...                        rules=[cl.KAnonymity(2)])
+    >>> release = cl.protect_table(frame, qi={"age": cl.intervals(2), "sex": cl.suppress()},
+    ...                        rule=[cl.KAnonymity(2)])
     >>> found = cl.attack(release, frame)
     >>> found.holds, found.levels[-1].original.alone, found.levels[-1].released.alone
     (True, 2, 0)

@@ -1,26 +1,27 @@
-"""Protecting from Python: patients with their claims."""
+"""Protecting patients with their claims from Python."""
 
-import os
+from typing import Any
 
 from cloister.errors import InputError
-from cloister.kernels.compiling import say_first_call
-from cloister.pipeline.claims import protect_claims
-from cloister.settings.declaration import check_threads
+from cloister.pipeline.claims_shape import ClaimsShape, PreparedHistories
 from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.options import ClaimsOptions
 from cloister.shapes.claims.method.release import ClaimsRelease
 
+from .keywords import NOWHERE, options_of, run_of, takes_settings
 
-def deidentify_claims(
-    claims: Claims, *, seed: int | None = None, threads: int | None = None, accept_empty: bool = False
-) -> ClaimsRelease:
-    """Return a release of patients and their claims, verified: its measured risk is under the plan's threshold.
+VERB = "protect_claims"
+WITHOUT = ("patients", "claims", "plan")
+
+
+@takes_settings(ClaimsOptions, WITHOUT)
+def protect_claims(claims: Claims, **settings: Any) -> ClaimsRelease:
+    """Return a safe release of patients and their claims, verified: its measured risk is below the plan's threshold.
 
     Parameters
     ----------
-    claims : both files as read, with the plan, which says all that is asked
-    seed : of the simulations, from 0 to below 2**32; that of the plan if None
-    threads : all cores if None; never changes the answer
-    accept_empty : release although all quasi-identifiers are empty
+    claims : both files as read, with the plan, which states what is asked
+    **settings
 
     Returns
     -------
@@ -40,8 +41,11 @@ def deidentify_claims(
     adversary who knows more, or columns that are kept as they are. Cost: see `cloister.shapes.claims.method.protect`.
     """
     if not isinstance(claims, Claims):
-        raise InputError("deidentify_claims takes what cl.Claims.read returned.")
-    check_threads(threads)
-    say_first_call("claims")
-    threads = threads or os.cpu_count() or 1
-    return protect_claims(claims, seed=seed, threads=threads, accept_empty=accept_empty)
+        raise InputError("protect_claims takes what cl.Claims.read returned.")
+    options = options_of(
+        VERB, ClaimsOptions, settings, WITHOUT, patients=NOWHERE, claims=NOWHERE, plan=NOWHERE, out=NOWHERE
+    )
+    ClaimsShape().check(options)
+    release = PreparedHistories(options, run_of(), claims).protect()
+    assert isinstance(release, ClaimsRelease)
+    return release

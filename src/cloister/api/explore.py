@@ -39,8 +39,8 @@ def explore(
 
     Parameters
     ----------
-    protect : a verb, as `anonymize`, `disassociate`, `generalize_codes`, `anonymize_trajectories` or
-        `deidentify_claims`; or a job, as of `run_job`
+    protect : a verb, as `protect_table`, `protect_codes`, `protect_trajectories` or `protect_claims`; or a job, as of
+        `run_job`
     data : what the verb takes; not of a job, which says what is read
     grid : values of each of the verb's parameters that changes; of claims keys of the plan as well, as
         ``"risk.threshold"``; of a job values of the keys of its part, as ``{"k": [2, 5], "weight.age": [1, 2]}``, or
@@ -68,8 +68,8 @@ def explore(
     >>> import cloister as cl
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [31, 34, 38, 39, 52, 57], "sex": ["F", "F", "M", "M", "M", "M"]})
-    >>> found = cl.explore(cl.anonymize, people, grid={"rules": [["k-anonymity=2"], ["k-anonymity=4"]]},
-    ...                    quasi_identifiers={"age": cl.intervals(10, 50), "sex": cl.suppress()})
+    >>> found = cl.explore(cl.protect_table, people, grid={"rules": [["k-anonymity=2"], ["k-anonymity=4"]]},
+    ...                    qi={"age": cl.intervals(10, 50), "sex": cl.suppress()})
     >>> [(one.figures.risk, round(one.figures.loss, 2)) for one in found.outcomes]
     [(0.5, 0.05), (0.16666666666666666, 1.0)]
     """
@@ -127,8 +127,8 @@ def compare(*releases: Release | str | Path) -> Comparison:
     >>> import cloister as cl
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
-    >>> fine, coarse = (cl.anonymize(people, quasi_identifiers={"age": cl.intervals(10, 50)}, undecided="drop",
-    ...                              rules=[cl.KAnonymity(k)]) for k in (2, 3))
+    >>> fine, coarse = (cl.protect_table(people, qi={"age": cl.intervals(10, 50)}, undecided="drop",
+    ...                              rule=[cl.KAnonymity(k)]) for k in (2, 3))
     >>> differing = cl.compare(fine, coarse).settings
     >>> differing["k"]
     {'1': '2', '2': '3'}

@@ -97,13 +97,13 @@ def after_writing(name: str) -> Iterator[None]:
 
 @cache
 def _options() -> dict[str, str]:
-    """How the command line calls settings, by their fields; two shapes may call one differently."""
-    return {one.name: one.option.split()[0] for shape in SHAPES.values() for one in settings_of(shape.options)}
+    """How the command line calls settings, by their names; two shapes may call one differently."""
+    return {one.word: one.option.split()[0] for shape in SHAPES.values() for one in settings_of(shape.options)}
 
 
 def speak_of(record: type) -> None:
     """Call settings as the command does that runs now, whose settings these are."""
-    _options().update({one.name: one.option.split()[0] for one in settings_of(record)})
+    _options().update({one.word: one.option.split()[0] for one in settings_of(record)})
 
 
 def in_options(text: str) -> str:

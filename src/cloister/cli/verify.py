@@ -48,7 +48,7 @@ def run_verify(options: VerifyOptions) -> None:
         hierarchies=hierarchies_named(options, stated, compared),
         populations={path.name: read(path).frame for path in options.population},
         k=options.k,
-        quasi_identifiers=tuple(columns_named(options, stated)),
+        qi=tuple(columns_named(options, stated)),
         m=options.m,
         crosswalk=options.crosswalk,
         privacy=options.privacy,

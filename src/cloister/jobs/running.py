@@ -38,10 +38,8 @@ from cloister.pipeline.releasing import WrittenRelease, protected, warnings_and_
 from cloister.release.folder import read_figures
 from cloister.release.release import Release
 from cloister.results import Figures, Manifest, Stopwatch
-from cloister.settings.declaration import settings_of
 from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import Original, Prepared, Rows, Run, shape_of
-from cloister.shapes.registry import SHAPES
 from cloister.verification.folder import verify_folder
 
 if TYPE_CHECKING:  # loaded where a job is attacked
@@ -105,14 +103,13 @@ def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
 @contextmanager
 def of_part(job: Job, name: str) -> Iterator[None]:
     """Say of a refusal which part of the job it is about, and call options by their keys."""
-    words = {one.name: one.word for one in settings_of(SHAPES[job.parts[name].shape].options)}
     problem: CloisterError
     try:
         yield
         return
     except (InputError, NoSafeRelease) as error:
         problem = error
-    text = worded(problem.text, lambda key, value: as_key(words.get(key, key), value))
+    text = worded(problem.text, as_key)
     raise problem.saying(text if text.startswith(job.file) else f"{job.file}, part {name}: {text}")
 
 

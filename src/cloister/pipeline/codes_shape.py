@@ -120,7 +120,7 @@ class PreparedCodes(Prepared):
             ("patients", f"{codes.n_records:,} with {codes.n_codes:,} codes"),
             ("method", options.method),
             ("rules", f"k = {options.k}, {known}"),
-            ("policy", "none" if options.policy is None else options.policy.rpartition("/")[2]),
+            ("policy", "none" if options.policy is None else str(options.policy).rpartition("/")[2]),
             ("released as recorded", ", ".join([recorded, *([] if beside is None else beside.frame.columns)])),
         ]
 
@@ -130,7 +130,8 @@ class PreparedChunks(PreparedCodes):
 
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
         with run.watch.stage("encode"):
-            self.request = disassociation_of(_typed(options), given, accuracy=options.custodian_dir is not None)
+            keywords = _typed(options, given)
+            self.request = disassociation_of(keywords, given, accuracy=options.measures_workload)
         super().__init__(options, run, given, self.request)
 
     def protect(self) -> Release:
@@ -146,7 +147,9 @@ class PreparedTerms(PreparedCodes):
 
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
         with run.watch.stage("encode"):
-            hierarchy = None if options.code_hierarchy is None else parse_hierarchy(options.code_hierarchy)
+            hierarchy: object = options.code_hierarchy
+            if isinstance(hierarchy, str):
+                hierarchy = parse_hierarchy(hierarchy)
             keywords = settings_given(options) | {"privacy": _privacy(options, given), "hierarchy": hierarchy}
             self.request = generalization_of(keywords, given)
         super().__init__(options, run, given, self.request)
@@ -213,7 +216,7 @@ class PreparedOnSpark(Prepared):
 
         def ask(given: GivenCodes) -> DisassociationRequest:
             """Return what is asked, now that the codes that occur are known."""
-            request = disassociation_of(_typed(options), given, accuracy=False)
+            request = disassociation_of(_typed(options, given), given, accuracy=False)
             self.found = given, request
             return request
 
@@ -269,9 +272,11 @@ def _looked_up(keywords: Keywords, given: GivenCodes) -> dict[str, Any]:
     }
 
 
-def _typed(options: CodesOptions) -> Given:
+def _typed(options: CodesOptions, given: GivenCodes) -> Given:
     """Settings that say something, sensitive codes apart where commas or white space separate them."""
-    words = [word for text in options.sensitive or () for word in text.replace(",", " ").split()]
+    known, words = given.codes.items_by_code(), list[str]()
+    for text in options.sensitive or ():
+        words += [text] if text in known else text.replace(",", " ").split()
     return settings_given(options) | {"sensitive": words}
 
 
@@ -279,13 +284,17 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
     from cloister.shapes.generalization.format.data import VisitsFile
     from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy, parse_privacy
 
-    if options.visit is not None and not (options.privacy or "").startswith("visits:"):
+    if options.visit is not None and not str(options.privacy or "").startswith("visits:"):
         raise InputError(
             f"{setting('visit')} names a column of a file of visits. Give {setting('privacy', 'visits:FILE')}, or "
             "leave it out."
         )
     if options.privacy is None:
         return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
+    if isinstance(options.privacy, PrivacyPolicy):
+        # One of all sets is made again, since it promises something of all sets of these codes.
+        m = options.privacy.m
+        return options.privacy if m is None else PrivacyPolicy.all_combinations(given.codes, m)
     if options.m is not None:
         raise InputError(
             f"{setting('m')} stands for all sets of so many codes, and {setting('privacy')} names the sets. Give one "

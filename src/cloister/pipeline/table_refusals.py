@@ -182,7 +182,7 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
         if request.method == FULL_DOMAIN != method and (method != CLUSTER or table.frame.height <= FEW)
     ]
     weighted = [
-        (setting("weights", f"{column}={weight:g}"), replace(request, weights=dict(request.weights) | {column: weight}))
+        (setting("weight", f"{column}={weight:g}"), replace(request, weights=dict(request.weights) | {column: weight}))
         for column, weight in weights.items()
         if request.loss.takes_weights
     ]

@@ -6,12 +6,12 @@ import stat
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import polars as pl
 
 from cloister.errors import InputError, name_few, setting
-from cloister.hierarchy import CutHierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
+from cloister.hierarchy import CutHierarchy, Hierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.io.other_files import KINDS as PROGRAMS
 from cloister.jobs.manifest import only_part
@@ -135,7 +135,8 @@ def quasi_identifiers(
 
     Parameters
     ----------
-    wanted : for each column nothing, ``HIERARCHY`` or ``HIERARCHY@LOW-HIGH``; or words, as ``COLUMN=HIERARCHY``
+    wanted : for each column nothing, ``HIERARCHY`` or ``HIERARCHY@LOW-HIGH``, in Python also a hierarchy or a
+        `QuasiIdentifier`; or words, as ``COLUMN=HIERARCHY``
     columns : of the data
     """
     files = {} if folder is None else hierarchy_files(folder, data)
@@ -146,17 +147,18 @@ def quasi_identifiers(
         if orphans:
             notes.append(f"hierarchy files without a column, not used: {name_few(orphans)}")
         wanted = {column: "" for column in columns if column in files}
-    for column, spec in _wanted(wanted, columns):
-        spec, low, high = _split_bounds(column, spec)
+    for column, given in _wanted(wanted, columns):
+        if not isinstance(given, str):
+            found[column] = _given_as_object(column, given)
+            continue
+        spec, low, high = _split_bounds(column, given)
         if column in found:
-            raise InputError(
-                f"Column {column!r} is named twice by {setting('quasi_identifiers')}. Name it once.", column=column
-            )
+            raise InputError(f"Column {column!r} is named twice by {setting('qi')}. Name it once.", column=column)
         if not spec and column in columns and column not in files:
             if folder is not None:
                 raise InputError(
                     f"Column {column!r} has no hierarchy file in {folder.name}. Name one, as "
-                    f"{setting('quasi_identifiers', f'{column}=suppress')}.",
+                    f"{setting('qi', f'{column}=suppress')}.",
                     column=column,
                 )
             notes.append(f"{column} has no hierarchy: it is kept as it is or suppressed")
@@ -203,9 +205,23 @@ def _split_bounds(column: str, spec: str) -> tuple[str, int, int | None]:
     return match["spec"], int(low), int(high)
 
 
-def _wanted(wanted: ByColumn[object], columns: Sequence[str]) -> list[tuple[str, str]]:
+def _given_as_object(column: str, given: object) -> QuasiIdentifier:
+    """Return a quasi-identifier by the object that Python gives for its hierarchy."""
+    if isinstance(given, QuasiIdentifier):
+        return given
+    if hasattr(given, "bind") and not isinstance(given, type):
+        return QuasiIdentifier(cast("Hierarchy", given))
+    kind = f"the class {given.__name__}" if isinstance(given, type) else f"a value of type {type(given).__name__}"
+    raise InputError(
+        f"{setting('qi')} takes a hierarchy for each column, as an object or a text such as "
+        f'{{"sex": "suppress"}}, but {kind} was given for column {column!r}.',
+        column=column,
+    )
+
+
+def _wanted(wanted: ByColumn[object], columns: Sequence[str]) -> list[tuple[str, object]]:
     if not isinstance(wanted, Words):
-        return [(column, str(spec)) for column, spec in wanted.items()]
+        return [(column, "" if spec is None else spec) for column, spec in wanted.items()]
     typed = [split_wanted(text, columns) for text in wanted.texts]
     return [*(pair for pair in typed if pair[0] not in wanted.later), *wanted.later.items()]
 
@@ -286,17 +302,22 @@ def request_of(
     file: str = "the table",
     propose: Callable[[str], QuasiIdentifier] | None = None,
     is_counted: bool = False,
+    id_key: bytes | None = None,
 ) -> tuple[TableRequest, list[str]]:
     """Return the request that settings state, and what the user should know of how it was found; see `requested`.
 
     ``propose``: see `decide_columns`
+    ``id_key``: of keyed ids, the key where it is in no file
     """
     found, notes = quasi_identifiers(
         options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as
     )
     # population tables are read as the table is
-    rules = [read_rule(str(rule), missing_as=options.missing_as, **how_read(options)) for rule in options.rules]
-    ids, key = _ids(options.ids)
+    rules = [
+        read_rule(rule, missing_as=options.missing_as, **how_read(options)) if isinstance(rule, str) else rule
+        for rule in options.rules
+    ]
+    ids, key = (parse_ids(options.ids), id_key) if id_key is not None else _ids(options.ids)
     if key is not None:
         notes.append("ids are keyed hashes: releases made with the same key can be linked")
 
@@ -305,8 +326,8 @@ def request_of(
 
     looked_up = {
         "quasi_identifiers": found,
-        "rules": (KAnonymity(options.k), *rules),
-        "weights": by_column(options.weights, "weights", _number, "COLUMN=NUMBER", "age=2", columns),
+        "rules": (*([] if options.k is None else [KAnonymity(options.k)]), *rules),
+        "weights": by_column(options.weights, "weight", _number, "COLUMN=NUMBER", "age=2", columns),
         "levels": _levels(options, columns),
         "microaggregate": by_column(
             options.microaggregate, "microaggregate", average, "COLUMN=mean or COLUMN=median", "age=mean", columns

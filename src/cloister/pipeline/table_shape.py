@@ -111,7 +111,7 @@ class TableShape(KeyedShape[TableOptions]):
         prepared = PreparedTable(wanted, Run(), cast("Source", read(wanted)))
         load_kernels(prepared.request.kernels)
         problem = encode(prepared.source.frame, prepared.request, prepared.source.name).problem
-        found = [one for one in risk_frontier(problem) if one.smallest >= max(2, options.k)]
+        found = [one for one in risk_frontier(problem) if one.smallest >= max(2, options.k or 2)]
         if not found:
             raise InputError("No transformation has classes that large with nothing suppressed. Ask for a smaller k.")
         return [{"k": one.smallest, "method": FULL_DOMAIN, "levels": problem.by_name(one.levels)} for one in found]
@@ -125,9 +125,11 @@ class TableShape(KeyedShape[TableOptions]):
 class PreparedTable(PreparedRequest):
     """A table in memory, with or without a column of codes."""
 
-    def __init__(self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = ()) -> None:
+    def __init__(
+        self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = (), id_key: bytes | None = None
+    ) -> None:
         propose = partial(propose_quasi_identifier, source.frame)
-        asked, notes = request_of(options, source.frame.columns, file=source.name, propose=propose)
+        asked, notes = request_of(options, source.frame.columns, file=source.name, propose=propose, id_key=id_key)
         if not asked.escape_formulas:  # which looks into text
             source = replace(source, frame=with_packed(source.frame, asked.quasi_identifiers))
         request = with_cut_points(asked, source.frame)
@@ -256,8 +258,9 @@ def _needs_rows(options: TableOptions) -> str | None:
 
 def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesRequested | None":
     """What is asked of a column of codes, which is loaded only for that."""
-    of_codes = ("m", "policy", "max_cluster_size", "merge_bound")
-    given = [setting(name) for name in of_codes if getattr(options, name) is not None]
+    asked = {name: getattr(options, name) for name in ("m", "policy", "max_cluster_size")}
+    asked["merge_classes"] = options.merge_bound
+    given = [setting(name) for name, value in asked.items() if value is not None]
     if options.codes is None:
         if given:
             raise InputError(

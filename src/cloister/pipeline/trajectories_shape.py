@@ -95,13 +95,17 @@ class PreparedTrajectories(Prepared):
         self.options, self.run, self.given, self.how_read = options, run, given, given.notes
         with run.watch.stage("encode"):
             codes, word = code_set(given.trajectories), options.policy
-            policy = None if word is None else as_published(parse_policy(word, codes), codes)
+            policy: UtilityPolicy | None = parse_policy(word, codes) if isinstance(word, str) else word
+            policy = None if policy is None else as_published(policy, codes)
             keywords = settings_given(options) | {"block": _block(options.block)}
             if options.sensitive is not None:
                 keywords["sensitive"] = options.sensitive[0]
             if options.sensitive_codes is not None:
-                texts = options.sensitive_codes
-                keywords["sensitive_codes"] = [word for text in texts for word in text.split(",") if word.strip()]
+                named = list[object]()
+                for text in options.sensitive_codes:
+                    apart = isinstance(text, str) and "," in text
+                    named += [word for word in text.split(",") if word.strip()] if apart else [text]
+                keywords["sensitive_codes"] = named
             self.request = request = request_of(keywords, given.trajectories, policy)
         self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
         self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)

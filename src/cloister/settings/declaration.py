@@ -179,7 +179,7 @@ def check_words(options: object) -> None:
     for one in settings_of(type(options)):
         word = getattr(options, one.name)
         if isinstance(one.constraint, OneOf) and word is not None:
-            check_word(one.name, word, one.constraint.words)
+            check_word(one.word, word, one.constraint.words)
 
 
 def check_word(name: str, word: str, known: Iterable[str]) -> None:
@@ -193,7 +193,7 @@ def check_numbers(record: type, keywords: Keywords) -> None:
     for one in settings_of(record):
         value = keywords.get(one.name)
         if isinstance(one.constraint, Interval) and value is not None and not one.constraint.accepts(value):
-            raise InputError(f"{setting(one.name)} is {value!r}, but must be {one.allowed}.")
+            raise InputError(f"{setting(one.word)} is {value!r}, but must be {one.allowed}.")
 
 
 def check_threads(threads: int | None) -> None:

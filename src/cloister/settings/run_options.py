@@ -12,7 +12,7 @@ from .reading import ReadingWords
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
-K = Interval(int, 2)
+K, SEED = Interval(int, 2), Interval(int, 0)
 POLICY = Described("level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file")
 ENGINE = Described("auto, memory, duckdb, spark or the address of a database")
 
@@ -20,7 +20,7 @@ MissingAs = Annotated[str | None, Help("How hierarchy files write a missing valu
 Visit = Annotated[
     str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), COLUMN, Key()
 ]
-PatientColumn = Annotated[str | None, Help("Column that identifies patients.", "COLUMN")]
+PatientColumn = Annotated[str | None, Help("Column that identifies patients.", "COLUMN"), COLUMN]
 AllCodes = Annotated[
     str | None, Help("Column with all codes of a patient; recognised if not given.", "COLUMN"), COLUMN, Key()
 ]
@@ -61,7 +61,9 @@ class RunOptions(ReadingWords):
     accept_empty: Annotated[
         bool, Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."), Key()
     ] = False
-    seed: Annotated[int | None, Help("Of the simulations that measure the risk; that of the plan if not given.")] = None
+    seed: Annotated[
+        int | None, Help("Of the simulations that measure the risk; that of the plan if not given."), SEED
+    ] = None
     threads: Threads = None
     as_json: AsJson = False
     quiet: Quiet = False
@@ -79,10 +81,10 @@ class ReleaseOptions(RunOptions):
     """The same, of one file of data or one query, protected with a k."""
 
     data: "Path | Query"
-    k: int
+    k: int | None
     id: PatientColumn = None
     query: QueryText = None
-    seed: int = 0
+    seed: Annotated[int, SEED] = 0
     engine: str = "auto"
     placed: ClassVar[Mapping[str, str]] = {"query": "missing", "engine": "missing"}
     """What stands before which other setting, as people see them; see `settings_of`."""
@@ -98,7 +100,7 @@ class CodedOptions(ReleaseOptions):
         K,
         Key(),
     ]
-    seed: Annotated[int, Help("Of what is drawn at random; nothing random protects.")] = 0
+    seed: Annotated[int, Help("Of what is drawn at random; nothing random protects."), SEED] = 0
     engine: Annotated[
         str,
         Help(

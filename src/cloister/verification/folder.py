@@ -27,7 +27,7 @@ def verify_folder(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     populations: Mapping[str, object] | None = None,
     k: int | None = None,
-    quasi_identifiers: Sequence[str] = (),
+    qi: Sequence[str] = (),
     m: int | None = None,
     crosswalk: str | Path | None = None,
     privacy: object = None,
@@ -53,7 +53,7 @@ def verify_folder(
     hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
         and ``populations``
     populations : dataframes of the population tables that rules compare with, by the name that the rules call them
-    k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
+    k, qi : what the recipient expects, whatever the manifest says; k is at least 2
     m : of code sets and tables with codes, how many codes the recipient expects to be safe to know
     crosswalk : of code sets and trajectories, the secret map that was written with the release; needed with
         ``original`` of chunks
@@ -81,7 +81,7 @@ def verify_folder(
         hierarchies=hierarchies or {},
         populations=populations or {},
         k=k,
-        quasi_identifiers=tuple(quasi_identifiers),
+        quasi_identifiers=tuple(qi),
         m=m,
         crosswalk=crosswalk,
         privacy=privacy,

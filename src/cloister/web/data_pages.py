@@ -222,7 +222,7 @@ def save_roles(visit: Visit) -> Response:
         return saved(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
     except CloisterError as error:
         where = {error.column: error.message} if error.column else {}
-        return roles(visit, {**errors_of(error, "table"), **where}, in_words(error, "table"), status_of(error))
+        return roles(visit, {**errors_of(error), **where}, in_words(error), status_of(error))
 
 
 def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: Visit) -> Given:

@@ -51,7 +51,7 @@ MOST_DRAWN, MOST_COUNTED = 2_000, 20_000_000
 """Transformations that are drawn and listed together, and records counted for that."""
 
 MEASURED_BY = (
-    *("shape", "source", "name", "k", "qi", "hierarchies", "missing_as", "rules", "suppression", "loss", "weight"),
+    *("shape", "source", "name", "k", "qi", "hierarchies", "missing_as", "rule", "suppression", "loss", "weight"),
     *("purpose", "patient", "drop", "sensitive", "keep", "undecided", "accept"),
 )
 """Keys of a part that say what a transformation gives; methods of other kinds have none."""

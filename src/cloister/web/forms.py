@@ -238,19 +238,17 @@ def _number(word: str, kind: Kind) -> object:
     return float(word) if float in kinds and DECIMAL.fullmatch(word) else word
 
 
-def errors_of(error: CloisterError, shape: str | None = None) -> dict[str, str]:
+def errors_of(error: CloisterError) -> dict[str, str]:
     """Return what is wrong, by the key that it is about; the key is empty where no field is named."""
-    words = {} if shape is None else {one.name: one.word for one in settings_of(SHAPES[shape].options)}
-    text = in_words(error, shape)
+    text = in_words(error)
     keys = [found[1].rstrip(".") for pattern in (OF_A_PART, OF_A_SOURCE) for found in pattern.finditer(error.text)]
-    keys += [words.get(found[1], found[1]) for found in SETTING.finditer(error.text)]
+    keys += [found[1] for found in SETTING.finditer(error.text)]
     return {keys[0] if keys else "": text}
 
 
-def in_words(error: CloisterError, shape: str | None = None) -> str:
+def in_words(error: CloisterError) -> str:
     """Return the message of an error, settings called as a job calls them."""
-    words = {} if shape is None else {one.name: one.word for one in settings_of(SHAPES[shape].options)}
-    text = worded(error.text, lambda name, value: as_key(words.get(name, name), value))
+    text = worded(error.text, as_key)
     return OF_THE_FILE.sub("", text)
 
 

@@ -54,7 +54,7 @@ def _levels(visit: Visit, column: str, spec: str) -> tuple[tuple[LevelPreview, .
     try:
         return visit.app.data.levels(state.changed(state.with_section(visit.part, section)), visit.part, column), ""
     except CloisterError as error:
-        return (), in_words(error, "table")
+        return (), in_words(error)
 
 
 def hierarchies(
@@ -108,7 +108,7 @@ def save_hierarchies(visit: Visit) -> Response:
             return hierarchies(visit, wrong, "", 400)
         return saved(visit, state.with_section(visit.part, section), "promise")
     except CloisterError as error:
-        return hierarchies(visit, errors_of(error, "table"), in_words(error, "table"), status_of(error))
+        return hierarchies(visit, errors_of(error), in_words(error), status_of(error))
 
 
 def _column(visit: Visit) -> tuple[str, str]:

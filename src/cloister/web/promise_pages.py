@@ -22,7 +22,7 @@ ELSEWHERE = ("qi", "drop", "sensitive", "keep", "patient", "undecided", "accept"
 """Settings of a table that other pages ask for."""
 
 FIRST = {
-    "table": ("k", "suppression", "purpose", "target", "loss", "weight", "rules"),
+    "table": ("k", "suppression", "purpose", "target", "loss", "weight", "rule"),
     "codes": ("k", "m", "method", "policy", "privacy", "codes", "code"),
     "trajectories": ("k", "method", "code", "age", "date", "anchor", "age_unit", "code_hierarchy", "age_hierarchy"),
     CLAIMS: ("plan.risk", "plan.adversary", "plan.patients", "plan.claims"),
@@ -31,7 +31,7 @@ FIRST = {
 
 UNDER = {
     **dict.fromkeys(("purpose", "target", "loss", "weight"), "What is kept best"),
-    "rules": "What else must not be found out",
+    "rule": "What else must not be found out",
 }
 """Headings of settings of a table."""
 
@@ -82,9 +82,9 @@ def _section(visit: Visit, specs: Sequence[Spec]) -> Given:
     if not visit.form:
         return section
     section = filled(specs, section, visit.form)
-    rules = [*section.get("rules", []), *(str(rule) for rule in visit.form.getlist("fear"))]
+    rules = [*section.get("rule", []), *(str(rule) for rule in visit.form.getlist("fear"))]
     if rules:
-        section["rules"] = list(dict.fromkeys(rules))
+        section["rule"] = list(dict.fromkeys(rules))
     return section
 
 
@@ -102,7 +102,7 @@ def _promised(visit: Visit, section: Given) -> tuple[Promised, dict[str, str]]:
         found = _documented(_method(shape, dict(rows).get("method", "")))
         return Promised([found[0]] if found else [], [found[1]] if found else [], rows), {}
     except CloisterError as error:
-        return Promised(problem=in_words(error, shape)), errors_of(error, shape)
+        return Promised(problem=in_words(error)), errors_of(error)
 
 
 def _method(shape: str, method: str) -> object:
@@ -138,7 +138,7 @@ def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
     first.sort(key=lambda one: _place(one.spec.key, shape))
     rest = [one for one in entries if _place(one.spec.key, shape) < 0]
     sensitive = [str(column) for column in section.get("sensitive", [])] if shape == "table" else []
-    rules = section.get("rules", [])
+    rules = section.get("rule", [])
     fears = [(rule.format(column), fear.format(column)) for column in sensitive[:8] for rule, fear in FEARS]
     fears = [(rule, fear) for rule, fear in (*fears, *(AT_ALL if shape == "table" else ())) if rule not in rules]
     called, source, form = source_of(visit.state.job, visit.part)
@@ -166,16 +166,16 @@ def sentence(visit: Visit) -> Response:
 
 def save_promise(visit: Visit) -> Response:
     """Save what is asked, if the library takes it; what other pages ask for may still be missing."""
-    specs, shape = _specs(visit), visit.state.job.parts[visit.part].shape
+    specs = _specs(visit)
     section = _section(visit, specs)
     try:
         wrong = _wrong(visit, section)
         if wrong and (key := _culprit(visit, specs, section, wrong)):
-            return promise(visit, {key: in_words(wrong, shape)}, "", 400)
+            return promise(visit, {key: in_words(wrong)}, "", 400)
         return saved(visit, visit.state.with_section(visit.part, section), "release")
     except CloisterError as error:
         status = status_of(error)
-        return promise(visit, errors_of(error, shape), in_words(error, shape), status)
+        return promise(visit, errors_of(error), in_words(error), status)
 
 
 def _wrong(visit: Visit, section: Given) -> CloisterError | None:
@@ -190,8 +190,8 @@ def _wrong(visit: Visit, section: Given) -> CloisterError | None:
 
 def _culprit(visit: Visit, specs: Sequence[Spec], section: Given, wrong: CloisterError) -> str:
     """The key that an error is about: the one that it names, or the change without which there is none."""
-    shape, earlier = visit.state.job.parts[visit.part].shape, visit.state.section(visit.part)
-    named = next(iter(errors_of(wrong, shape)))
+    earlier = visit.state.section(visit.part)
+    named = next(iter(errors_of(wrong)))
     if any(f"{named}.".startswith(f"{spec.key}.") for spec in specs):
         return named
     for key in (key for key in section if section[key] != earlier.get(key)):

@@ -40,7 +40,7 @@ def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
         if isinstance(prepared, PreparedTable):
             undecided = prepared.undecided
     except CloisterError as error:
-        problem = problem or in_words(error, state.job.parts[visit.part].shape)
+        problem = problem or in_words(error)
     out = state.path.parent / state.job.output
     there = visit.app.folder.place(out) if out.exists() and out.is_relative_to(visit.app.folder.path) else ""
     return job_page(

@@ -78,10 +78,10 @@ def refused_by_the_library():
     codes = cl.CodeSets.from_records([[MARKER, "001"]] * 9)
     return [
         lambda: cl.CodeSets.from_records([[MARKER], []]),
-        lambda: cl.disassociate(codes, k=10),
-        lambda: cl.disassociate(codes, k=3, sensitive=[MARKER]),
-        lambda: cl.disassociate(codes, k=3, policy=cl.UtilityPolicy.of({"a": ["002"]})),
-        lambda: cl.disassociate(codes, k=3, workload="nothing"),
+        lambda: cl.protect_codes(codes, k=10),
+        lambda: cl.protect_codes(codes, k=3, sensitive=[MARKER]),
+        lambda: cl.protect_codes(codes, k=3, policy=cl.UtilityPolicy.of({"a": ["002"]})),
+        lambda: cl.protect_codes(codes, k=3, workload="nothing"),
         lambda: cl.UtilityPolicy.by_level(cl.CodeSets.from_records([[MARKER]]), 1),
         lambda: cl.CodeSets.read("codes.csv", codes="note", id="codes"),
     ]
@@ -90,7 +90,7 @@ def refused_by_the_library():
 def shown_by_the_library():
     """Code sets, a release and its parts."""
     codes = cl.CodeSets.read("codes.csv", id="mrn")
-    release = cl.disassociate(codes, k=3)
+    release = cl.protect_codes(codes, k=3)
     found = cl.assess(cl.CodeSets.from_records([["001", MARKER], *([["001"]] * 9)]), m=[1, 2, 5])
     return [codes, release, release.clusters, release.custody, release.reconstruct(), found]
 
@@ -194,12 +194,12 @@ def refused_generalizations():
     """Calls that end with an error, each about a code, a policy or a method."""
     codes = cl.CodeSets.from_records([[MARKER, "001"]] * 9, pl.Series([f"{MARKER}{n}" for n in range(9)]))
     return [
-        lambda: cl.generalize_codes(codes, k=10),
-        lambda: cl.generalize_codes(codes, k=3, method="nothing"),
-        lambda: cl.generalize_codes(codes, k=3, workload="nothing"),
-        lambda: cl.generalize_codes(codes, k=3, privacy=cl.PrivacyPolicy.of([["002"]])),
-        lambda: cl.generalize_codes(cl.CodeSets.from_records([[f"({MARKER}"]] * 9), k=3),
-        lambda: cl.generalize_codes(codes, k=3, method="apriori", privacy=cl.PrivacyPolicy.records(codes)),
+        lambda: cl.protect_codes(codes, k=10, method="cba"),
+        lambda: cl.protect_codes(codes, k=3, method="nothing"),
+        lambda: cl.protect_codes(codes, k=3, workload="nothing", method="cba"),
+        lambda: cl.protect_codes(codes, k=3, privacy=cl.PrivacyPolicy.of([["002"]]), method="cba"),
+        lambda: cl.protect_codes(cl.CodeSets.from_records([[f"({MARKER}"]] * 9), k=3),
+        lambda: cl.protect_codes(codes, k=3, method="apriori", privacy=cl.PrivacyPolicy.records(codes)),
         lambda: cl.PrivacyPolicy.of([[MARKER], []]),
     ]
 
@@ -208,7 +208,7 @@ def shown_generalizations():
     """A release that suppressed the marker, its parts, and a policy that names it."""
     codes = cl.CodeSets.from_records([[MARKER, "001"]] * 9, pl.Series([f"{MARKER}{n}" for n in range(9)]))
     rare = cl.CodeSets.from_records([["001"]] * 8 + [["001", MARKER]])
-    release = cl.generalize_codes(rare, k=3, uncovered="suppress")
+    release = cl.protect_codes(rare, k=3, uncovered="suppress", method="cba")
     assert release.custody.figures["suppressed"] == [MARKER]
     return [release, release.generalized, release.custody, cl.PrivacyPolicy.records(codes)]
 

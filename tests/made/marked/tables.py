@@ -213,16 +213,16 @@ ANY_RELEASE = (
 def refused_by_the_library():
     """Calls that end with an error: values outside, a role that is missing or wrong, nothing safe, a short key."""
     frame = pl.read_csv(io.StringIO(DATA), infer_schema=False)
-    ward = {"quasi_identifiers": {"ward": "suppress"}}
+    ward = {"qi": {"ward": "suppress"}}
     asked = (
-        {"quasi_identifiers": {"note": "interval:5"}, "undecided": ["drop"]},
+        {"qi": {"note": "interval:5"}, "undecided": ["drop"]},
         {**ward, "undecided": ["keep"]},
         {**ward, "id": "note", "undecided": ["drop"]},
-        {**ward, "undecided": ["drop"], "suppression_limit": 0, "levels": {"ward": 0}},
+        {**ward, "undecided": ["drop"], "suppression": 0, "levels": {"ward": 0}},
         {**ward, "undecided": ["drop"], "id": "mrn", "ids": "hmac", "id_key": b"short"},
     )
     return [
-        *(partial(cl.anonymize, frame, rules=["k-anonymity=5"], **options) for options in asked),
+        *(partial(cl.protect_table, frame, rules=["k-anonymity=5"], **options) for options in asked),
         partial(cl.assess, frame, quasi_identifiers=["ward"], population=frame.head(60)),
     ]
 
@@ -231,8 +231,8 @@ def shown_by_the_library():
     """A release, what its custodian keeps, and an assessment with its parts."""
     frame = pl.read_csv(io.StringIO(DATA), infer_schema=False)
     ward = {"ward": "suppress"}
-    release = cl.anonymize(frame, quasi_identifiers=ward, rules=["k-anonymity=5"], id="mrn", undecided="drop")
-    found = cl.assess(frame, quasi_identifiers=["age", "ward", "note", "mrn"])
+    release = cl.protect_table(frame, qi=ward, rule=["k-anonymity=5"], id="mrn", undecided="drop")
+    found = cl.assess(frame, qi=["age", "ward", "note", "mrn"])
     return [release, release.custody, found, found.summary(), found.special_uniques, found.findings]
 
 

@@ -34,16 +34,16 @@ def refused_by_the_library():
     """Calls that end with an error: a code that the hierarchy lacks, and weights that are none."""
     trajectories = cl.Trajectories.from_records([[(MARKER, 33)], [(MARKER, 34)], [(MARKER, 35)]])
     return [
-        lambda: cl.anonymize_trajectories(trajectories, k=2),
-        lambda: cl.anonymize_trajectories(trajectories, k=2, code_hierarchy=cl.icd9()),
-        lambda: cl.anonymize_trajectories(trajectories, k=2, code_hierarchy=cl.suppress(), weights=(MARKER, 1)),
+        lambda: cl.protect_trajectories(trajectories, k=2),
+        lambda: cl.protect_trajectories(trajectories, k=2, code_hierarchy=cl.icd9()),
+        lambda: cl.protect_trajectories(trajectories, k=2, code_hierarchy=cl.suppress(), weights=(MARKER, 1)),
     ]
 
 
 def shown_by_the_library():
     """Trajectories, a release, what it is made of, and its summary."""
     trajectories = cl.Trajectories.from_records([[(MARKER, 33)], [(MARKER, 34)], [(MARKER, 35)]])
-    release = cl.anonymize_trajectories(trajectories, k=2, code_hierarchy=cl.suppress())
+    release = cl.protect_trajectories(trajectories, k=2, code_hierarchy=cl.suppress())
     return [trajectories, release, release.anonymized, release.summary()]
 
 

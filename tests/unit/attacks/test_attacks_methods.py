@@ -33,18 +33,18 @@ TIMELINES = cl.Trajectories.from_records(PAIRS, ids=[f"p{number}" for number in 
 
 TABLES = {
     "full-domain": {},
-    "suppressed rows kept": {"suppression_limit": 0.5, "keep_suppressed": True},
+    "suppressed rows kept": {"suppression": 0.5, "keep_suppressed": True},
     "mondrian": {"method": "mondrian"},
     "cluster": {"method": "cluster"},
-    "local recoding": {"local_recoding": True, "suppression_limit": 0.3},
-    "microaggregation": {"microaggregate": {"age": "mean"}, "suppression_limit": 0.3},
+    "local recoding": {"local_recoding": True, "suppression": 0.3},
+    "microaggregation": {"microaggregate": {"age": "mean"}, "suppression": 0.3},
 }
 
 
 def anonymized(**options):
     """A release of the people."""
-    options = {"suppression_limit": 0.1, "quasi_identifiers": COLUMNS} | options
-    return cl.anonymize(PEOPLE, rules=[cl.KAnonymity(K)], id="id", sensitive=["dx"], **options)
+    options = {"suppression": 0.1, "qi": COLUMNS} | options
+    return cl.protect_table(PEOPLE, rule=[cl.KAnonymity(K)], id="id", sensitive=["dx"], **options)
 
 
 def assert_stands(found):
@@ -98,7 +98,7 @@ def test_generalized_code_sets_stand_an_attack(method):
     """Matches are the records with a term for each known code; more codes than promised may find somebody."""
     sets = [*SETS[:-2], ["585.3", "401.9"], ["V58.67"]]
     codes = cl.CodeSets.from_records(sets, ids=PEOPLE["id"])
-    release = cl.generalize_codes(codes, k=K, method=method, accept_empty=True)
+    release = cl.protect_codes(codes, k=K, method=method, accept_empty=True)
     (adversary,) = open_release(release, codes, Request()).adversaries
     cells = [cell or "" for cell in release.frame["codes"]]
     for target, own in enumerate(sets):
@@ -113,7 +113,7 @@ def test_generalized_code_sets_stand_an_attack(method):
 
 def test_a_further_code_is_guessed_from_the_records_that_fit_the_others():
     """The last code of each patient is hidden; the guess is what is right most often among the matches."""
-    release = cl.generalize_codes(CODE_SETS, k=K, method="cba")
+    release = cl.protect_codes(CODE_SETS, k=K, method="cba")
     cells = [cell or "" for cell in release.frame["codes"]]
     right = blind = n = 0
     for target, own in enumerate(SETS):
@@ -137,13 +137,13 @@ def guessed(records, known, hidden):
 
 def test_privacy_policies_say_what_is_covered():
     """A policy of whole records covers all that may be known; another what is in one of its sets, if it is given."""
-    release = cl.generalize_codes(CODE_SETS, k=K, privacy=cl.PrivacyPolicy.records(CODE_SETS))
+    release = cl.protect_codes(CODE_SETS, k=K, privacy=cl.PrivacyPolicy.records(CODE_SETS), method="cba")
     found = cl.attack(release, CODE_SETS)
     assert_stands(found)
     assert all(level.is_covered for level in found.levels)
 
     policy = cl.PrivacyPolicy.of([CODES[:2], CODES[2:4]])
-    release = cl.generalize_codes(CODE_SETS, k=K, privacy=policy)
+    release = cl.protect_codes(CODE_SETS, k=K, privacy=policy, method="cba")
     sets = [set(codes) for codes in SETS]
     unknown, given = cl.attack(release, CODE_SETS), cl.attack(release, CODE_SETS, privacy=policy)
 
@@ -156,7 +156,7 @@ def test_privacy_policies_say_what_is_covered():
 def test_chunks_stand_an_attack(tmp_path):
     """Candidates are the subrecords of a chunk that hold what is known, in every cluster that may be the patient's."""
     for number, options in enumerate(({}, {"refine": "off"}, {"sensitive": ["272.4"], "max_cluster_size": 12})):
-        release = cl.disassociate(CODE_SETS, k=K, m=2, **options)
+        release = cl.protect_codes(CODE_SETS, k=K, m=2, **options)
         (adversary,) = open_release(release, CODE_SETS, Request()).adversaries
         release.write(tmp_path / str(number))
         clusters = json.loads((tmp_path / str(number) / "clusters.json").read_text())
@@ -174,7 +174,7 @@ def test_chunks_stand_an_attack(tmp_path):
 @pytest.mark.parametrize("method", ["a-gs", "baseline"])
 def test_trajectories_stand_an_attack(method):
     """Matches are the sequences in which known pairs may stand one after another; of codes alone, at any place."""
-    release = cl.anonymize_trajectories(TIMELINES, k=K, method=method, code_hierarchy=cl.icd9())
+    release = cl.protect_trajectories(TIMELINES, k=K, method=method, code_hierarchy=cl.icd9())
     by_codes, by_pairs = open_release(release, TIMELINES, Request()).adversaries
     rows = release.frame.group_by("id", maintain_order=True).agg("code", "age")
     sequences = [list(zip(codes, ages, strict=True)) for _, codes, ages in rows.rows()]
@@ -198,15 +198,8 @@ def test_trajectories_stand_an_attack(method):
 def test_a_table_with_codes_stands_an_attack():
     """Quasi-identifiers alone, and all of them with codes beside, lead to nobody or to k candidates."""
     frame = PEOPLE.with_columns(pl.Series("codes", [" ".join(codes) for codes in SETS]))
-    release = cl.anonymize(
-        frame,
-        quasi_identifiers=COLUMNS,
-        rules=[cl.KAnonymity(K)],
-        id="id",
-        sensitive=["dx"],
-        codes="codes",
-        m=2,
-        suppression_limit=0.5,
+    release = cl.protect_table(
+        frame, qi=COLUMNS, rule=[cl.KAnonymity(K)], id="id", sensitive=["dx"], codes="codes", m=2, suppression=0.5
     )
     by_labels = open_release(release, frame, Request()).adversaries[0]
     shown = release.frame.cast(pl.String).rows(named=True)

@@ -52,7 +52,7 @@ def release_of(columns, k=K, **options):
     """A release of the people by some columns."""
     frame = PEOPLE.with_columns(ward=pl.Series([str(number) for number in range(80)])) if options else PEOPLE
     kept = frame.select("id", *columns, *([] if not options else ["ward"]))
-    return cl.anonymize(kept, quasi_identifiers=columns, rules=[cl.KAnonymity(k)], id="id", **options), kept
+    return cl.protect_table(kept, qi=columns, rule=[cl.KAnonymity(k)], id="id", **options), kept
 
 
 def test_parts_with_nothing_in_common_are_not_linkable():
@@ -88,7 +88,7 @@ def test_a_column_that_never_agrees_hides_no_link():
             region=pl.Series([region if number else "south" for number in range(80)]),
         )
         kept = {"keep": ["ward", "region"], "id": "id"}
-        release = cl.anonymize(frame, quasi_identifiers=columns, rules=[cl.KAnonymity(K)], **kept)
+        release = cl.protect_table(frame, qi=columns, rule=[cl.KAnonymity(K)], **kept)
         parts.append(OpenedPart(name, release, frame))
     (link,) = attack_parts(parts).links
 
@@ -111,7 +111,7 @@ def test_parts_without_records_are_not_compared():
     """Chunks have no records that could be joined; that is said."""
     codes = cl.CodeSets.from_records([["001", "002"]] * 40 + [["001"]] * 40, ids=PEOPLE["id"])
     release, kept = release_of(AGE)
-    found = attack_parts([OpenedPart("ages", release, kept), OpenedPart("codes", cl.disassociate(codes, k=K), codes)])
+    found = attack_parts([OpenedPart("ages", release, kept), OpenedPart("codes", cl.protect_codes(codes, k=K), codes)])
 
     assert found.not_compared == (("ages", "codes"),)
     assert found.holds

@@ -35,9 +35,7 @@ def test_the_command_line_and_python_tell_the_same(place, capsys):
     """The JSON of the command is the summary of the function, source and notes aside."""
     frame = pl.read_csv("patients.csv", infer_schema=False)
     found = told(capsys, "table", "patients.csv", *QI, "--sampling-fraction", "0.05", "--threshold", "ema")
-    assessed = cl.assess(
-        frame, quasi_identifiers=["age", "sex", "zip"], sampling_fraction=0.05, threshold="ema", threads=1
-    )
+    assessed = cl.assess(frame, qi=["age", "sex", "zip"], sampling_fraction=0.05, threshold="ema", threads=1)
 
     assert (found.pop("source"), found.pop("notes")) == ("patients.csv", [])
     assert found == json.loads(json.dumps(assessed.summary()))
@@ -135,11 +133,11 @@ def test_settings_of_the_other_shape_are_refused(place):
     with pytest.raises(cl.InputError, match="m, k: not for a table"):
         cl.assess(frame, m=[1], k=5)
     with pytest.raises(cl.InputError, match="quasi_identifiers, threshold: not for code sets"):
-        cl.assess(codes, quasi_identifiers=["age"], threshold=0.1)
+        cl.assess(codes, qi=["age"], threshold=0.1)
     with pytest.raises(cl.InputError, match="no records"):
-        cl.assess(frame.clear(), quasi_identifiers=["age"])
+        cl.assess(frame.clear(), qi=["age"])
     with pytest.raises(cl.InputError, match="One of them"):
-        cl.assess(frame, quasi_identifiers=["age"], population=frame, sampling_fraction=0.1)
+        cl.assess(frame, qi=["age"], population=frame, sampling_fraction=0.1)
 
 
 def test_too_many_sets_of_columns_are_refused_or_left_out():
@@ -147,9 +145,9 @@ def test_too_many_sets_of_columns_are_refused_or_left_out():
     wide = pl.DataFrame({f"c{j}": ["x", "y"] for j in range(120)})
     columns = wide.columns
 
-    assert cl.assess(wide, quasi_identifiers=columns).special_uniques.largest == 2
+    assert cl.assess(wide, qi=columns).special_uniques.largest == 2
     with pytest.raises(cl.InputError, match="288,100 sets"):
-        cl.assess(wide, quasi_identifiers=columns, largest_unique=3)
+        cl.assess(wide, qi=columns, largest_unique=3)
 
 
 @pytest.mark.parametrize("kind", ["to_pandas", "to_arrow", "lazy"])
@@ -157,17 +155,17 @@ def test_dataframes_of_every_kind(kind):
     """The same numbers whatever kind of dataframe comes."""
     frame = hospital_patients(n=100)
     columns = ["age", "sex", "ethnicity"]
-    other = cl.assess(getattr(frame, kind)(), quasi_identifiers=columns)
+    other = cl.assess(getattr(frame, kind)(), qi=columns)
 
-    assert other.summary()["prosecutor"] == cl.assess(frame, quasi_identifiers=columns).summary()["prosecutor"]
+    assert other.summary()["prosecutor"] == cl.assess(frame, qi=columns).summary()["prosecutor"]
 
 
 def test_the_order_of_rows_and_threads_change_nothing():
     """Every number but that of the riskiest records is the same for any order of the rows."""
     frame = hospital_patients(n=300)
     columns = ["age", "sex", "zip"]
-    one = cl.assess(frame, quasi_identifiers=columns, sampling_fraction=0.02, threads=1).summary()
-    two = cl.assess(frame.reverse(), quasi_identifiers=columns, sampling_fraction=0.02, threads=3).summary()
+    one = cl.assess(frame, qi=columns, sampling_fraction=0.02, threads=1).summary()
+    two = cl.assess(frame.reverse(), qi=columns, sampling_fraction=0.02, threads=3).summary()
     for summary in (one, two):
         del summary["special_uniques"]["riskiest_records"]
 

@@ -97,7 +97,7 @@ def test_keyed_ids_decide_among_those_who_are_alike(tmp_path):
     (tmp_path / "patients.csv").write_text(head["patients.csv"] + "".join(people))
     (tmp_path / "claims.csv").write_text(head["claims.csv"] + "".join(reversed(events)))
     read = {"patients": tmp_path / "patients.csv", "claims": tmp_path / "claims.csv"}
-    release = cl.deidentify_claims(cl.Claims.read(**read, plan=cl.ClaimsPlan.read(tmp_path / "plan.toml")))
+    release = cl.protect_claims(cl.Claims.read(**read, plan=cl.ClaimsPlan.read(tmp_path / "plan.toml")))
     ids = release.patients["mrn"].to_list()
 
     assert len(ids) == 40

@@ -65,10 +65,8 @@ def test_a_manifest_that_lacks_something_is_refused(cloister, two, tmp_path):
 
 def test_losses_of_other_measures_are_not_compared(cloister, data, tmp_path):
     """A table and code sets stand side by side, without a frontier."""
-    table = cl.anonymize(
-        pl.read_csv(data), quasi_identifiers={"age": "interval:10"}, rules=["k-anonymity=5"], undecided="drop"
-    )
-    codes = cl.disassociate(cl.CodeSets.from_records([["250.00", "401.9"]] * 9), k=3)
+    table = cl.protect_table(pl.read_csv(data), qi={"age": "interval:10"}, rule=["k-anonymity=5"], undecided="drop")
+    codes = cl.protect_codes(cl.CodeSets.from_records([["250.00", "401.9"]] * 9), k=3)
     found = cl.compare(table, codes)
 
     assert [one.shape for one in found.figures.values()] == ["table", "codes"]
@@ -82,9 +80,9 @@ def test_claims_are_explored_by_keys_of_their_plan(tmp_path):
     write_files(tmp_path)
     plan = cl.ClaimsPlan.read(tmp_path / "plan.toml")
     claims = cl.Claims.read(tmp_path / "patients.csv", tmp_path / "claims.csv", plan)
-    found = cl.explore(cl.deidentify_claims, claims, grid={"risk.threshold": [0.1, 0.2]}, recommend="knee")
+    found = cl.explore(cl.protect_claims, claims, grid={"risk.threshold": [0.1, 0.2]}, recommend="knee")
 
     assert [one.figures.more["threshold"] for one in found.outcomes] == [0.1, 0.2]
     assert found.recommended is not None
     with pytest.raises(cl.InputError, match="which claims alone have"):
-        cl.explore(cl.anonymize, pl.DataFrame(), grid={"risk.threshold": [0.1]})
+        cl.explore(cl.protect_table, pl.DataFrame(), grid={"risk.threshold": [0.1]})

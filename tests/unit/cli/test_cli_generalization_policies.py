@@ -53,7 +53,7 @@ def test_a_hierarchy_file_called_like_a_classification(protect, cloister, data, 
     codes = ["250.00", "250.01", "250.02", "401.1", "401.9"]
     (tmp_path / "icd9").write_text("".join(f"{code};one;*\n" for code in codes))
     given = cl.CodeSets.read(tmp_path / "data.csv")
-    release = cl.generalize_codes(given, k=7, hierarchy=cl.hierarchy_file(tmp_path / "icd9"))
+    release = cl.protect_codes(given, k=7, code_hierarchy=cl.hierarchy_file(tmp_path / "icd9"), method="cba")
     release.write(tmp_path / "release")
 
     assert release.summary()["settings"]["code_hierarchy"] == "given"
@@ -496,7 +496,7 @@ def test_occurrences_that_are_not_numbered_are_refused(vocabulary, records):
     offsets = np.cumsum([0, *map(len, records)])
     items = np.array([item for record in records for item in record], dtype=np.int32)
     with pytest.raises(cl.InputError, match="not numbered from 1 without gaps"):
-        cl.generalize_codes(cl.CodeSets(vocabulary, offsets, items, None, True), k=2)
+        cl.protect_codes(cl.CodeSets(vocabulary, offsets, items, None, True), k=2, method="cba")
 
 
 def test_a_failure_is_said_once(protect, cloister, tmp_path):

@@ -20,7 +20,7 @@ RECORDS = [[("401.1", 50), ("401.1", 51)], [("401.9", 50), ("401.1", 51)]] * 2
 def utility(records, **options):
     """What is told of a release of these patients, all in one cluster."""
     trajectories = cl.Trajectories.from_records(records)
-    release = cl.anonymize_trajectories(trajectories, k=4, code_hierarchy=CODES, age_hierarchy=suppress(), **options)
+    release = cl.protect_trajectories(trajectories, k=4, code_hierarchy=CODES, age_hierarchy=suppress(), **options)
     return release.summary()["utility"]
 
 

@@ -19,7 +19,7 @@ from tests.made.examples import examples
 from tests.made.ruled_tables import ruled_cases
 from tests.made.tables import cases
 
-from cloister.api.tables import anonymize
+from cloister.api.tables import protect_table as protect_frame
 from cloister.engines.duckdb import duckdb_database, duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, NoSafeRelease
@@ -352,19 +352,19 @@ def spark(request):
 
 
 def test_dataframes_of_spark_come_back_as_such(spark):
-    """`cloister.anonymize` takes a dataframe of Spark and returns one, with the records that Polars would have."""
+    """`cloister.protect_table` takes a dataframe of Spark and returns one, with the records that Polars would have."""
     frame = patients().drop("weight", "since", "smokes")
     before = spark.conf.get("spark.sql.session.timeZone")
     asked = {
         "purpose": "one-coding",
-        "quasi_identifiers": {"age": intervals(10, 20), 'se"x': suppress(), "zip code": prefix(3)},
-        "rules": ["k-anonymity=4", "l-diversity:n=2"],
+        "qi": {"age": intervals(10, 20), 'se"x': suppress(), "zip code": prefix(3)},
+        "rule": ["k-anonymity=4", "l-diversity:n=2"],
         "id": "mrn",
-        "suppression_limit": 0.2,
+        "suppression": 0.2,
     }
-    expected = anonymize(frame, **asked)
+    expected = protect_frame(frame, **asked)
 
-    found = anonymize(spark.createDataFrame(frame.to_arrow()), **asked)
+    found = protect_frame(spark.createDataFrame(frame.to_arrow()), **asked)
 
     shown = pl.from_arrow(found.data.toArrow())
     assert expected.frame.equals(shown.sort("mrn"))

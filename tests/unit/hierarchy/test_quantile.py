@@ -74,9 +74,7 @@ def test_a_table_is_released_by_the_cut_points_of_its_records() -> None:
     import polars as pl
 
     frame = pl.DataFrame({"age": [random.randint(18, 90) for _ in range(400)], "sex": ["F", "M"] * 200})
-    release = cl.anonymize(
-        frame, quasi_identifiers={"age": "quantile:5,10", "sex": "suppress"}, rules=[cl.KAnonymity(5)]
-    )
+    release = cl.protect_table(frame, qi={"age": "quantile:5,10", "sex": "suppress"}, rule=[cl.KAnonymity(5)])
 
     assert release.summary()["settings"]["hierarchies"]["age"].startswith("interval:cuts=")
     assert release.verify().holds

@@ -39,7 +39,7 @@ def test_a_table_is_released_by_the_categories_that_are_kept() -> None:
     """The release names what is kept, and is verified by that."""
     races = ["White"] * 20 + ["Black"] * 12 + [f"r{n}" for n in range(8)]
     frame = pl.DataFrame({"race": races})
-    release = cl.anonymize(frame, quasi_identifiers={"race": "rare:10"}, rules=[cl.KAnonymity(5)], suppression_limit=0)
+    release = cl.protect_table(frame, qi={"race": "rare:10"}, rule=[cl.KAnonymity(5)], suppression=0)
 
     assert release.summary()["settings"]["hierarchies"] == {"race": "keep:Black,White"}
     assert sorted(release.data["race"].unique()) == ["Black", "White", "other"]

@@ -49,15 +49,15 @@ def test_alike_categories_are_together():
 def test_a_release_says_its_groups():
     """The release is that of the stated groups, byte for byte, and verifies against its original."""
     frame = pl.DataFrame(PAIRS, schema=["ward", "state"], orient="row")
-    asked = {"rules": ["k-anonymity=5"], "sensitive": ["state"], "levels": {"ward": 1}, "accept": ["state"]}
+    asked = {"rule": ["k-anonymity=5"], "sensitive": ["state"], "levels": {"ward": 1}, "accept": ["state"]}
     made, stated = (
-        cl.anonymize(frame, quasi_identifiers={"ward": spec}, suppression_limit=0.1, **asked)
+        cl.protect_table(frame, qi={"ward": spec}, suppression=0.1, **asked)
         for spec in ("similar:state", "groups:a+b,c+d,e/a+b+e,c+d")
     )
     assert made.data.equals(stated.data)
     assert made.summary()["settings"] == stated.summary()["settings"]
     with pytest.raises(cl.InputError, match="'stat' was asked for"):
-        cl.anonymize(frame, quasi_identifiers={"ward": "similar:stat"}, **asked)
+        cl.protect_table(frame, qi={"ward": "similar:stat"}, **asked)
 
 
 @given(

@@ -31,8 +31,8 @@ def released(tmp_path):
     def write(frame=FRAME, name="release"):
         quasi = {"age": cl.intervals(5, 10), "sex": cl.suppress()}
         rest = [column for column in frame.columns if column not in ("id", *quasi)]
-        told = {"quasi_identifiers": quasi, "sensitive": rest, "id": "id", "levels": {"age": 1, "sex": 0}}
-        cl.anonymize(frame, rules=["k-anonymity=2"], **told).write(tmp_path / name)
+        told = {"qi": quasi, "sensitive": rest, "id": "id", "levels": {"age": 1, "sex": 0}}
+        cl.protect_table(frame, rule=["k-anonymity=2"], **told).write(tmp_path / name)
         return tmp_path / name
 
     return write
@@ -115,7 +115,7 @@ def test_other_places_and_releases_are_refused(released, tmp_path):
     pytest.importorskip("pyreadstat", reason=WHY)
     folder = released()
     (tmp_path / "there.sav").write_text("")
-    cl.disassociate(cl.CodeSets.from_records([["a"], ["a"]]), k=2, m=1).write(tmp_path / "codes")
+    cl.protect_codes(cl.CodeSets.from_records([["a"], ["a"]]), k=2, m=1).write(tmp_path / "codes")
     for source, place, why in (
         (folder, "there.sav", "exists already"),
         (folder, "release/out.sav", "inside a release"),

@@ -24,7 +24,7 @@ QUASI = {"age": "interval:5,10", "visit": "date:month", "smoker": "suppress"}
 
 def released(frame, **more):
     """A release of a frame like that of the patients."""
-    return cl.anonymize(frame, quasi_identifiers=QUASI, rules=["k-anonymity=4"], drop=["weight"], **more)
+    return cl.protect_table(frame, qi=QUASI, rule=["k-anonymity=4"], drop=["weight"], **more)
 
 
 def test_what_is_released_as_recorded_keeps_its_type(tmp_path):
@@ -141,8 +141,8 @@ In Python: import cloister as cl; release = cl.open("FOLDER"); release.data
 def test_the_readme_of_a_table_is_as_it_was_read_through(tmp_path):
     """The whole file, line by line; only the version and the day may differ."""
     frame = pl.DataFrame({"sex": ["F", "M"] * 20})
-    asked = {"quasi_identifiers": {"sex": "suppress"}, "rules": ["k-anonymity=4"], "purpose": "one-coding"}
-    cl.anonymize(frame, **asked).write(tmp_path / "out")
+    asked = {"qi": {"sex": "suppress"}, "rule": ["k-anonymity=4"], "purpose": "one-coding"}
+    cl.protect_table(frame, **asked).write(tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "release.json").read_text())
 
     expected = README.replace("VERSION", manifest["cloister"]).replace("DAY", manifest["created"][:10])
@@ -164,9 +164,7 @@ def test_the_readme_of_a_table_is_as_it_was_read_through(tmp_path):
 def test_no_value_changes_its_meaning(values, kind, tmp_path):
     """Numbers and days are such only where no two texts become one and none loses a zero; all else stays text."""
     frame = pl.DataFrame({"sex": ["F", "M"] * 20, "lab": sorted(values * 20)})
-    cl.anonymize(frame, quasi_identifiers={"sex": "suppress"}, rules=["k-anonymity=4"], keep=["lab"]).write(
-        tmp_path / "out"
-    )
+    cl.protect_table(frame, qi={"sex": "suppress"}, rule=["k-anonymity=4"], keep=["lab"]).write(tmp_path / "out")
     found = cl.open(tmp_path / "out").data["lab"]
 
     assert found.dtype == kind

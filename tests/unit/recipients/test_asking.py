@@ -30,7 +30,7 @@ def both(tmp_path):
     """A table with codes, opened."""
     frame = pl.DataFrame(PATIENTS, ["sex", "age", "codes"], orient="row")
     quasi = {"age": "interval:10", "sex": "suppress"}
-    cl.anonymize(frame, quasi_identifiers=quasi, rules=["k-anonymity=3"], codes="codes").write(tmp_path / "out")
+    cl.protect_table(frame, qi=quasi, rule=["k-anonymity=3"], codes="codes").write(tmp_path / "out")
     return cl.open(tmp_path / "out")
 
 
@@ -38,9 +38,9 @@ def test_a_table_answers_conditions(hospital, tmp_path):
     """Counts by labels as recorded are exact, counts of ranges bound the truth, suppressed records may count above."""
     frame = hospital.patients.select("age", "sex", "diagnosis")
     quasi = {"age": "interval:5,10", "sex": "suppress"}
-    cl.anonymize(
-        frame, quasi_identifiers=quasi, rules=["k-anonymity=5"], sensitive=["diagnosis"], suppression_limit=0.1
-    ).write(tmp_path / "out")
+    cl.protect_table(frame, qi=quasi, rule=["k-anonymity=5"], sensitive=["diagnosis"], suppression=0.1).write(
+        tmp_path / "out"
+    )
     release = cl.open(tmp_path / "out")
 
     for low, high in itertools.combinations(range(0, 90, 7), 2):
@@ -59,7 +59,7 @@ def test_a_table_answers_conditions(hospital, tmp_path):
 def test_disassociated_codes_are_counted_and_rebuilt(hospital, tmp_path):
     """Bounds hold the truth, reconstructions lie within them, and several pool to one estimate."""
     codes = cl.CodeSets.from_records([text.split() for text in hospital.codes["codes"]])
-    cl.disassociate(codes, k=3).write(tmp_path / "out")
+    cl.protect_codes(codes, k=3).write(tmp_path / "out")
     release = cl.open(tmp_path / "out")
     sets = [set(text.split()) for text in hospital.codes["codes"]]
     rebuilt = release.reconstruct(n=4, seed=1)
@@ -98,8 +98,8 @@ def test_codes_are_counted_by_classes_of_their_table(both):
 def test_codes_may_be_asked_by_the_name_of_their_column_too(tmp_path):
     """Codes under both names are one question, of which none is forgotten."""
     frame = pl.DataFrame(PATIENTS, ["sex", "age", "dx"], orient="row")
-    asked = {"quasi_identifiers": {"age": "interval:10", "sex": "suppress"}, "rules": ["k-anonymity=3"], "codes": "dx"}
-    cl.anonymize(frame, **asked).write(tmp_path / "out")
+    asked = {"qi": {"age": "interval:10", "sex": "suppress"}, "rule": ["k-anonymity=3"], "codes": "dx"}
+    cl.protect_table(frame, **asked).write(tmp_path / "out")
     release = cl.open(tmp_path / "out")
 
     assert release.answer({"dx": "401.9"}) == release.count(["401.9"])
@@ -110,7 +110,7 @@ def test_codes_may_be_asked_by_the_name_of_their_column_too(tmp_path):
 def test_a_forged_cluster_is_not_counted(tmp_path):
     """Bounds rely on all that is promised: even without verifying, clusters that break it are refused."""
     codes = cl.CodeSets.from_records([["a", "b"]] * 6)
-    cl.disassociate(codes, k=3).write(tmp_path / "out")
+    cl.protect_codes(codes, k=3).write(tmp_path / "out")
     place = tmp_path / "out" / "clusters.json"
     place.write_text(place.read_text().replace('"size": 6', '"size": 7'))
 
@@ -157,7 +157,7 @@ def test_generalized_codes_answer_as_in_the_paper(hospital, tmp_path):
     codes = cl.CodeSets.from_records([text.split() for text in hospital.codes["codes"]])
     privacy = cl.PrivacyPolicy.all_combinations(codes, m=2)
     policy = cl.UtilityPolicy.by_level(codes, level=1)
-    made = cl.generalize_codes(codes, method="cba", k=5, privacy=privacy, policy=policy)
+    made = cl.protect_codes(codes, method="cba", k=5, privacy=privacy, policy=policy)
     made.write(tmp_path / "out")
     release = cl.open(tmp_path / "out")
     sets = [set(text.split()) for text in hospital.codes["codes"]]
@@ -175,7 +175,7 @@ def test_trajectories_answer_codes_at_ages(hospital, tmp_path):
     """Codes count with what is below them; suppressed pairs may count above, as many as the losses allow."""
     hospital.trajectories.write_csv(tmp_path / "visits.csv")
     given = cl.Trajectories.read(tmp_path / "visits.csv", id="patient_id")
-    cl.anonymize_trajectories(given, k=3).write(tmp_path / "out")
+    cl.protect_trajectories(given, k=3).write(tmp_path / "out")
     release = cl.open(tmp_path / "out")
 
     for code, ages in itertools.product(["401", "401.9", "250"], [None, (40, 69), (60, None)]):
@@ -220,7 +220,7 @@ def test_claims_say_what_can_be_counted(tmp_path):
     write_files(tmp_path)
     plan = cl.ClaimsPlan.read(tmp_path / "plan.toml")
     claims = cl.Claims.read(tmp_path / "patients.csv", tmp_path / "claims.csv", plan)
-    cl.deidentify_claims(claims).write(tmp_path / "out")
+    cl.protect_claims(claims).write(tmp_path / "out")
     release = cl.open(tmp_path / "out")
     for ask in (lambda: release.count(["401.9"]), lambda: release.answer({"sex": "F"})):
         with pytest.raises(cl.InputError, match=r"its own files: patients\.csv, claims\.csv"):

@@ -39,9 +39,9 @@ def test_of_labels_as_recorded_both_say_the_same(records):
 def test_ages_in_bands_are_estimated_by_width(tmp_path):
     """A band of ten years says a tenth of its records of each year, surely none and possibly all."""
     frame = pl.DataFrame({"age": [f"{age}" for age in range(20, 40)] * 3})
-    cl.anonymize(
-        frame, quasi_identifiers={"age": "interval:10"}, rules=["k-anonymity=5"], levels={"age": 1}, suppression_limit=0
-    ).write(tmp_path / "out")
+    cl.protect_table(frame, qi={"age": "interval:10"}, rule=["k-anonymity=5"], levels={"age": 1}, suppression=0).write(
+        tmp_path / "out"
+    )
     release = cl.open(tmp_path / "out")
     label = release.data["age"].cast(pl.String)
     asked = conditions(frame["age"].cast(pl.Int64), label, LabelledColumn.of(label, release.codebook))

@@ -95,7 +95,7 @@ def test_one_pair_is_not_two_codes():
 
 def test_the_figure_of_the_paper(tmp_path):
     """On Fig. 1, 401.1 at 39 is answered 1, which is right, and nobody has 401.1 and 401.9 at 38."""
-    made = cl.anonymize_trajectories(figure_1(), k=2, code_hierarchy=FIGURE_4, age_hierarchy=FIGURE_3)
+    made = cl.protect_trajectories(figure_1(), k=2, code_hierarchy=FIGURE_4, age_hierarchy=FIGURE_3)
     made.write(tmp_path / "out")
     release = cl.open(tmp_path / "out", hierarchies={"code": FIGURE_4, "age": FIGURE_3})
     pairs = release._answers._pairs

@@ -29,10 +29,10 @@ def table():
 
 def of_table(frame=None, **options):
     """A release of the table, or of another one with its columns."""
-    wanted = {"quasi_identifiers": {"age": "interval:5,10,20/top=120", "sex": "suppress"}, "rules": ["k-anonymity=4"]}
-    return cl.anonymize(
+    wanted = {"qi": {"age": "interval:5,10,20/top=120", "sex": "suppress"}, "rule": ["k-anonymity=4"]}
+    return cl.protect_table(
         table() if frame is None else frame,
-        **wanted | {"sensitive": ["diagnosis"], "suppression_limit": 0.2, "purpose": "one-coding"} | options,
+        **wanted | {"sensitive": ["diagnosis"], "suppression": 0.2, "purpose": "one-coding"} | options,
     )
 
 
@@ -40,14 +40,8 @@ def with_codes():
     """A release of a table with codes."""
     frame = table().with_columns(pl.Series("codes", [" ".join(codes) for codes in records()]))
     hierarchies = {"age": "interval:20/top=80", "sex": "suppress"}
-    return cl.anonymize(
-        frame,
-        quasi_identifiers=hierarchies,
-        rules=["k-anonymity=4"],
-        codes="codes",
-        m=2,
-        undecided="drop",
-        purpose="one-coding",
+    return cl.protect_table(
+        frame, qi=hierarchies, rule=["k-anonymity=4"], codes="codes", m=2, undecided="drop", purpose="one-coding"
     )
 
 
@@ -55,7 +49,7 @@ def of_trajectories():
     """A release of trajectories."""
     draw = random.Random(5)
     pairs = [[(code, draw.randint(30, 60)) for code in codes] for codes in records()]
-    return cl.anonymize_trajectories(
+    return cl.protect_trajectories(
         cl.Trajectories.from_records(pairs),
         k=4,
         code_hierarchy=cl.icd9(),
@@ -67,9 +61,7 @@ def of_claims(folder):
     """A release of claims."""
     write_files(folder, n_patients=80)
     plan = cl.ClaimsPlan.read(folder / "plan.toml")
-    return cl.deidentify_claims(
-        cl.Claims.read(patients=folder / "patients.csv", claims=folder / "claims.csv", plan=plan)
-    )
+    return cl.protect_claims(cl.Claims.read(patients=folder / "patients.csv", claims=folder / "claims.csv", plan=plan))
 
 
 @pytest.fixture(scope="session")
@@ -88,8 +80,8 @@ def releases(tmp_path_factory):
         "table": of_table(),
         "mondrian": of_table(method="mondrian", microaggregate={"age": "mean"}),
         "table_with_codes": with_codes(),
-        "disassociation": cl.disassociate(codes, k=4, m=2, policy=policy, workload="random:50"),
-        "generalization": cl.generalize_codes(codes, k=4, method="cba", policy=policy),
+        "disassociation": cl.protect_codes(codes, k=4, m=2, policy=policy, workload="random:50"),
+        "generalization": cl.protect_codes(codes, k=4, method="cba", policy=policy),
         "trajectories": of_trajectories(),
         "claims": of_claims(place),
     }

@@ -108,13 +108,13 @@ def test_long_names_in_a_browser(tmp_path):
     names = [f"{role}_{'abcdefghij' * 7}" for role in ("age", "dx", "kept", "dropped", "empty")]
     age, sensitive, _, dropped, empty = names
     frame = pl.DataFrame(dict.fromkeys(names, ["a", "b"] * 20))
-    release = cl.anonymize(
+    release = cl.protect_table(
         frame,
-        quasi_identifiers={age: "suppress", empty: "suppress"},
+        qi={age: "suppress", empty: "suppress"},
         sensitive=[sensitive],
         drop=[dropped],
         undecided="keep",
-        rules=["k-anonymity=5"],
+        rule=["k-anonymity=5"],
         levels={age: 0, empty: 1},
         accept=names,
     )

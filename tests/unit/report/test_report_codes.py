@@ -17,7 +17,7 @@ def manifest(**options):
     codes = cl.CodeSets.from_records(RECORDS, repeats=options.pop("repeats", False))
     level = options.pop("level", None)
     policy = None if level is None else cl.UtilityPolicy.by_level(codes, level)
-    return typed(cl.disassociate(codes, **{"k": 3} | options, policy=policy).summary())
+    return typed(cl.protect_codes(codes, **{"k": 3} | options, policy=policy).summary())
 
 
 def saying(said, section, **told):

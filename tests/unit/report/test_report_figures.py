@@ -9,6 +9,7 @@ from tests.made.tampering import report_rewritten
 import cloister as cl
 from cloister.release.figures import banded
 from cloister.release.folder import read_figures
+from cloister.release.head import REPORTS
 
 
 def test_sizes_by_hand():
@@ -52,7 +53,9 @@ def test_every_release_verifies_and_shows_the_same_numbers(releases):
     for name, place in releases.items():
         release = place / "release"
         contents = json.loads((release / "report.json").read_text())
-        assert contents["release"] == json.loads((release / "release.json").read_text()), name
+        manifest = json.loads((release / "release.json").read_text())
+        manifest["files"] = {file: digest for file, digest in manifest["files"].items() if file not in REPORTS}
+        assert contents["release"] == manifest, name
         assert contents.keys() == {"schema", "warnings", "release", "figures"}, name
         assert name == "claims" or cl.verify_folder(release).holds, name  # of claims other tests do, for long
 

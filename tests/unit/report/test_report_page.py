@@ -50,10 +50,8 @@ def manifest(column="age", n_rare=0, **options):
     frame = pl.DataFrame(
         {column: ["x"] * 20 + ["y"] * 20 + [f"r{i}" for i in range(n_rare)], "dx": ["d", "e"] * 20 + ["d"] * n_rare}
     )
-    wanted = {"quasi_identifiers": {column: "suppress"}, "rules": ["k-anonymity=5"], "undecided": "drop"}
-    return typed(
-        cl.anonymize(frame, **wanted | {"suppression_limit": 0.2, "purpose": "one-coding"} | options).summary()
-    )
+    wanted = {"qi": {column: "suppress"}, "rule": ["k-anonymity=5"], "undecided": "drop"}
+    return typed(cl.protect_table(frame, **wanted | {"suppression": 0.2, "purpose": "one-coding"} | options).summary())
 
 
 VARIANTS = {
@@ -64,11 +62,11 @@ VARIANTS = {
     "fixed levels": {"levels": {"age": 0}},
     "fixed levels, withheld": {"levels": {"age": 0}, "n_rare": 2},
     "time limit": {"time_limit": 60.0},
-    "weights": {"weights": {"age": 2}},
+    "weight": {"weight": {"age": 2}},
     "stars": {"keep_suppressed": True, "n_rare": 6},
     "arx": {"loss": "arx"},
-    "two rules": {"rules": ["k-anonymity=5", "k-anonymity=7"]},
-    "a rule about a column": {"rules": ["k-anonymity=5", "l-diversity:dx=2"], "undecided": ()},
+    "two rules": {"rule": ["k-anonymity=5", "k-anonymity=7"]},
+    "a rule about a column": {"rule": ["k-anonymity=5", "l-diversity:dx=2"], "undecided": ()},
     "a loss of classes": {"loss": "discernibility"},
     "a heuristic": {"search": "igreedy"},
     "local recoding": {"local_recoding": True, "n_rare": 6},
@@ -156,7 +154,7 @@ def test_the_guarantee_is_in_words():
 def test_what_rules_see_to_is_not_said_to_be_open():
     """Where a rule bounds what a class discloses of a column, the page says so; without one it says what may happen."""
     alone = render_report(manifest())
-    bounded = render_report(manifest(rules=["k-anonymity=5", "l-diversity:dx=2"], undecided=()))
+    bounded = render_report(manifest(rule=["k-anonymity=5", "l-diversity:dx=2"], undecided=()))
 
     assert "may also share a sensitive value" in alone
     assert "may also share a sensitive value" not in bounded
@@ -184,13 +182,13 @@ def test_columns_stand_by_role():
     frame = pl.DataFrame(
         {"age": ["x", "y"] * 20} | dict.fromkeys([*kept, "hiv", "dx", "zip", "income"], ["a", "b"] * 20)
     )
-    release = cl.anonymize(
+    release = cl.protect_table(
         frame,
-        quasi_identifiers={"age": "suppress"},
+        qi={"age": "suppress"},
         sensitive=["hiv", "dx"],
         drop=["zip", "income"],
         undecided="keep",
-        rules=["k-anonymity=5"],
+        rule=["k-anonymity=5"],
         purpose="one-coding",
     )
     page = "".join(parsed(render_report(typed(release.summary()))).text)

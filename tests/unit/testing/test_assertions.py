@@ -122,9 +122,7 @@ def test_releases_of_made_up_tables_keep_the_promise(made, k):
     """What `anonymize` releases of any table that the strategy makes is k-anonymous by this definition too."""
     hierarchies = {name: cl.hierarchy_rows(rows) for name, rows in made.hierarchies.items()}
     try:
-        release = cl.anonymize(
-            made.frame, quasi_identifiers=hierarchies, rules=[cl.KAnonymity(k)], suppression_limit=0.5
-        )
+        release = cl.protect_table(made.frame, qi=hierarchies, rule=[cl.KAnonymity(k)], suppression=0.5)
     except cl.NoSafeRelease:
         return
     assert_k_anonymous(release.data, list(hierarchies), k)
@@ -136,11 +134,11 @@ def test_releases_of_made_up_codes_keep_the_promise(timelines, records):
     """Trajectories are shared by k patients, generalized codes by k records, whatever the strategies make."""
     k = 2
     if len(timelines) >= k:
-        release = cl.anonymize_trajectories(cl.Trajectories.from_records(timelines), k=k)
+        release = cl.protect_trajectories(cl.Trajectories.from_records(timelines), k=k)
         assert_every_patient_shares(release.frame, "id", k)
     sets = cl.CodeSets.from_records(records)
     try:
-        made = cl.generalize_codes(sets, k=k, privacy=cl.PrivacyPolicy.all_combinations(sets, m=2))
+        made = cl.protect_codes(sets, k=k, privacy=cl.PrivacyPolicy.all_combinations(sets, m=2), method="cba")
     except cl.NoSafeRelease:
         return
     kept = [codes.split(" ") for codes in made.frame["codes"].drop_nulls() if codes]
@@ -163,11 +161,11 @@ def test_made_up_claims_fit_their_plan(tmp_path_factory, made):
 def test_a_release_of_the_hospital_has_nothing_of_its_patients(tmp_path):
     """Record numbers and names of the example hospital do not leave with a release."""
     patients = hospital_patients(n=300)
-    release = cl.anonymize(
+    release = cl.protect_table(
         patients,
-        quasi_identifiers={"age": cl.intervals(10, 20), "sex": cl.suppress()},
-        rules=[cl.KAnonymity(5)],
-        suppression_limit=0.05,
+        qi={"age": cl.intervals(10, 20), "sex": cl.suppress()},
+        rule=[cl.KAnonymity(5)],
+        suppression=0.05,
         id="mrn",
         undecided="drop",
     )

@@ -19,8 +19,8 @@ N = 60
 
 def released(folder, frame, qi, *, rules=("k-anonymity=3",), **asked):
     """Write a release of a table, whose columns are kept or sensitive; return its folder."""
-    given = {"undecided": "sensitive", "accept_empty": True, "suppression_limit": 0.4} | asked
-    cl.anonymize(frame, quasi_identifiers=qi, rules=list(rules), **given).write(folder / "release")
+    given = {"undecided": "sensitive", "accept_empty": True, "suppression": 0.4} | asked
+    cl.protect_table(frame, qi=qi, rule=list(rules), **given).write(folder / "release")
     return folder / "release"
 
 

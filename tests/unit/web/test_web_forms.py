@@ -38,7 +38,7 @@ def test_toml_reads_back_as_it_was(content):
 
 
 VALUES_OF = {
-    "table": {"k": 7, "suppression": 0.02, "rules": ["l-diversity:a=2"], "weight": {"a": 2.0}, "local_recoding": True,
+    "table": {"k": 7, "suppression": 0.02, "rule": ["l-diversity:a=2"], "weight": {"a": 2.0}, "local_recoding": True,
               "purpose": "counts", "levels": {"a": 1}, "time_limit": 2.5, "microaggregate": {"b": "mean"}},
     "codes": {"k": 3, "m": 2, "method": "cba", "sensitive": ["042", "V08"], "inference_threshold": 0.5,
               "drop_empty": True},
@@ -108,9 +108,9 @@ def test_errors_find_their_field(text, key):
     """By the key, or the setting, that the library names; settings are called as a job calls them."""
     error = InputError(text)
 
-    assert list(errors_of(error, "table")) == [key]
-    assert "protect[" not in in_words(error, "table")
-    assert "\x02" not in in_words(error, "table")
+    assert list(errors_of(error)) == [key]
+    assert "protect[" not in in_words(error)
+    assert "\x02" not in in_words(error)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -172,6 +172,11 @@ class CodesOptions(CodedOptions, CodesSettings):
         "cloister explore codes diagnoses.csv --grid k=3,5 --grid m=1,2 --out exploration",
     )
 
+    @property
+    def measures_workload(self) -> bool:
+        """Whether the custodian gets the error of counts; the command line writes it to a folder."""
+        return self.custodian_dir is not None
+
     @classmethod
     def is_whole(cls, keywords: Keywords) -> bool:
         """Whether a release by these settings has all codes of a patient together."""

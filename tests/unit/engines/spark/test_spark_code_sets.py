@@ -127,7 +127,7 @@ def test_one_code_a_line_is_one_set_a_patient(spark, codes, ask):
     expected = protect_codes_on_spark(CodesOnSpark(codes), ask, spark.word)
     frame = spark.session.createDataFrame(long().to_arrow())
 
-    assert same_release(expected.clusters, cl.disassociate(frame, k=3).clusters)
+    assert same_release(expected.clusters, cl.protect_codes(frame, k=3).clusters)
 
 
 def test_occurrences_are_numbered(classic, tmp_path):
@@ -157,10 +157,10 @@ def test_settings_are_kept(classic, codes):
     """A policy, sensitive codes and no tied codes are honoured by parts; what is told of them is true."""
     policy = cl.UtilityPolicy.of({"one": codes.vocabulary[:3], "two": codes.vocabulary[5:9]})
     rare = codes.vocabulary[int(np.argmin(codes.supports()))]
-    release = cl.disassociate(
+    release = cl.protect_codes(
         codes, k=3, policy=policy, inference_check="enforce", sensitive=[rare], engine=classic.word
     )
-    here = cl.disassociate(codes, k=3, policy=policy, inference_check="enforce", sensitive=[rare])
+    here = cl.protect_codes(codes, k=3, policy=policy, inference_check="enforce", sensitive=[rare])
 
     assert same_release(here.clusters, release.clusters)
     assert here.summary()["utility"] == release.summary()["utility"]
@@ -222,7 +222,7 @@ def test_fewer_than_k_records(classic, ask):
 def test_what_a_worker_refuses_is_told(classic, codes):
     """A sensitive code that is too frequent is said as in memory, though a worker found it."""
     with pytest.raises(NoSafeRelease, match="one of 400 records at most"):
-        cl.disassociate(codes, k=3, sensitive=[codes.vocabulary[0]], diversity=400, engine=classic.word)
+        cl.protect_codes(codes, k=3, sensitive=[codes.vocabulary[0]], diversity=400, engine=classic.word)
 
 
 @pytest.mark.parametrize("setting", [{"workload": "random:10"}, {"policy": "sup"}])
@@ -231,4 +231,4 @@ def test_what_needs_all_records_is_refused(classic, codes, setting):
     if "policy" in setting:
         setting = {"policy": cl.UtilityPolicy.frequent(codes, 5)}
     with pytest.raises(InputError, match="on Spark"):
-        cl.disassociate(codes, k=3, engine=classic.word, **setting)
+        cl.protect_codes(codes, k=3, engine=classic.word, **setting)

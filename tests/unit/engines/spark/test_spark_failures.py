@@ -74,7 +74,7 @@ def test_files_that_are_gone(classic, ask, tmp_path):
 def test_another_session_is_not_taken(classic, codes):
     """Where a session is active, another master is refused rather than passed over."""
     with pytest.raises(InputError, match="Another Spark session is active"):
-        cl.disassociate(codes, k=3, engine="local[7]")
+        cl.protect_codes(codes, k=3, engine="local[7]")
 
 
 @pytest.fixture(params=[True, False], ids=["as it is", "without pyspark"])
@@ -88,7 +88,7 @@ def anywhere(request, monkeypatch):
 def test_a_server_that_does_not_answer(codes):
     """A server of Spark Connect that is not there is said at once."""
     with pytest.raises(InputError, match="No Spark answers at port 1 "):
-        cl.disassociate(codes, k=3, engine="sc://127.0.0.1:1")
+        cl.protect_codes(codes, k=3, engine="sc://127.0.0.1:1")
 
 
 @pytest.mark.usefixtures("anywhere")
@@ -96,7 +96,7 @@ def test_a_server_that_does_not_answer(codes):
 def test_secrets_in_an_address(codes, address):
     """An address with a token is refused, and not repeated."""
     with pytest.raises(InputError, match="must hold no secret") as refusal:
-        cl.disassociate(codes, k=3, engine=address)
+        cl.protect_codes(codes, k=3, engine=address)
 
     assert "SECRET" not in refusal.value.message
 
@@ -105,7 +105,7 @@ def test_without_pyspark(codes, monkeypatch):
     """Without pyspark it is said what to install."""
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(InputError, match="pip install"):
-        cl.disassociate(codes, k=3, engine="spark")
+        cl.protect_codes(codes, k=3, engine="spark")
 
 
 def test_without_java(monkeypatch):

@@ -27,8 +27,8 @@ def trajectories():
 
 def test_blocks_on_workers_are_blocks_in_memory(spark, trajectories):
     """The same rows are released, classic or through Spark Connect."""
-    here = cl.anonymize_trajectories(trajectories, k=3, block=15)
-    there = cl.anonymize_trajectories(trajectories, k=3, block=15, engine=spark.word)
+    here = cl.protect_trajectories(trajectories, k=3, block=15)
+    there = cl.protect_trajectories(trajectories, k=3, block=15, engine=spark.word)
 
     assert here.summary()["clustering"]["blocks"] > 3
     assert here.frame.equals(there.frame)

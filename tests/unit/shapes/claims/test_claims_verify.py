@@ -139,7 +139,7 @@ def release(tmp_path_factory):
     folder = tmp_path_factory.mktemp("claims")
     write_files(folder)
     plan = cl.ClaimsPlan.read(folder / "plan.toml")
-    return cl.deidentify_claims(cl.Claims.read(folder / "patients.csv", folder / "claims.csv", plan))
+    return cl.protect_claims(cl.Claims.read(folder / "patients.csv", folder / "claims.csv", plan))
 
 
 def test_from_python(release, tmp_path):
@@ -150,7 +150,7 @@ def test_from_python(release, tmp_path):
     assert "F" not in repr(release.files)
     assert release.write(tmp_path / "release")["shape"] == "claims"
     with pytest.raises(cl.InputError, match="what cl"):
-        cl.deidentify_claims("patients.csv")
+        cl.protect_claims("patients.csv")
 
 
 def refusals(release, *, threshold=None, **figures):

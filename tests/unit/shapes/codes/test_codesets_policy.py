@@ -79,7 +79,7 @@ def test_frequent_sets_need_more_patients_than_k():
     with pytest.raises(InputError, match="No percentage will do"):
         parse_policy("sup:100", codes, 33)
     with pytest.raises(InputError, match=r"Ask for sup:18\.1819 or more"):
-        cl.disassociate(codes, k=5, policy=UtilityPolicy.frequent(codes, 9))
+        cl.protect_codes(codes, k=5, policy=UtilityPolicy.frequent(codes, 9))
 
 
 def test_support_is_a_percentage():

@@ -70,7 +70,7 @@ def test_bounds_hold_for_what_is_protected(seed, repeats, refine):
         rng.choices("abcdef", weights=(6, 5, 4, 3, 2, 1), k=rng.randint(1, 5)) for _ in range(rng.randint(8, 24))
     ]
     codes = cl.CodeSets.from_records(records, repeats=repeats)
-    release = cl.disassociate(codes, k=2, m=2, refine=refine).clusters
+    release = cl.protect_codes(codes, k=2, m=2, refine=refine).clusters
     worlds = Reconstructions(written(release), repeats)
     bounds_of = itertools.pairwise(codes.offsets.tolist())
     held = [{codes.vocabulary[item] for item in codes.items[first:last]} for first, last in bounds_of]

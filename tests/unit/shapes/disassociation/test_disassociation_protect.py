@@ -191,7 +191,7 @@ def test_ties_of_shared_chunks_count_and_are_removed():
 
 def test_ties_are_not_counted_if_nobody_asks():
     """With ``safe`` off nothing is said of ties."""
-    release = cl.disassociate(cl.CodeSets.from_records(["ab", "ab"]), k=2, inference_check="off")
+    release = cl.protect_codes(cl.CodeSets.from_records(["ab", "ab"]), k=2, inference_check="off")
 
     assert release.summary()["risk"] == {"tied_pairs": None, "tied_codes": None}
     assert release.custody.figures["ties"] is None

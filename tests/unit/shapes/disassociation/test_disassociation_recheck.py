@@ -21,7 +21,7 @@ REPEATED = [["250.00", "250.00", "401.9"]] * 9 + [["250.00", "401.9", "042", "04
 def folder(tmp_path):
     """A release with a policy."""
     codes = cl.CodeSets.from_records(RECORDS)
-    cl.disassociate(codes, k=3, m=2, policy=cl.UtilityPolicy.by_level(codes, level=1)).write(tmp_path / "release")
+    cl.protect_codes(codes, k=3, m=2, policy=cl.UtilityPolicy.by_level(codes, level=1)).write(tmp_path / "release")
     return tmp_path / "release"
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path):
 def repeated(tmp_path):
     """A release of occurrences, with a sensitive code."""
     codes = cl.CodeSets.from_records(REPEATED, repeats=True)
-    cl.disassociate(codes, k=3, m=2, sensitive=["042"], diversity=3).write(tmp_path / "repeated")
+    cl.protect_codes(codes, k=3, m=2, sensitive=["042"], diversity=3).write(tmp_path / "repeated")
     return tmp_path / "repeated"
 
 
@@ -170,7 +170,7 @@ def test_words_that_make_another_policy(tmp_path, spec):
     """Whoever calls sets of their own as others are called has a release that holds: the words are left out."""
     codes = cl.CodeSets.from_records(RECORDS)
     policy = cl.UtilityPolicy.of({"mine": ["250.00", "042"], "rest": ["401.9"]}, spec)
-    release = cl.disassociate(codes, k=3, policy=policy)
+    release = cl.protect_codes(codes, k=3, policy=policy)
     release.write(tmp_path / "release")
 
     assert cl.verify_folder(tmp_path / "release").holds
@@ -184,7 +184,7 @@ def test_words_that_make_another_policy(tmp_path, spec):
 def test_policies_made_of_the_codes_are_counted_anew(tmp_path, spec, repeats):
     """What became of their sets is recomputed, and any other number refused."""
     codes = cl.CodeSets.from_records(RECORDS + REPEATED, repeats=repeats)
-    release = cl.disassociate(codes, k=3, policy=parse_policy(spec, codes))
+    release = cl.protect_codes(codes, k=3, policy=parse_policy(spec, codes))
     release.write(tmp_path / "release")
 
     assert release.summary()["settings"]["policy"] == spec

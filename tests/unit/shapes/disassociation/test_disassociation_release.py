@@ -1,4 +1,4 @@
-"""``cl.disassociate``: the release as an object, on disk, and checked again."""
+"""``cl.protect_codes``: the release as an object, on disk, and checked again."""
 
 import dataclasses
 import json
@@ -12,6 +12,7 @@ from tests.made.examples import examples
 
 import cloister as cl
 from cloister.errors import InputError
+from cloister.release.head import REPORTS
 from cloister.shapes.codes.manifest import data_frame
 from cloister.shapes.codes.request import counted
 from cloister.shapes.disassociation.format.clusters_file import read_clusters, same_release
@@ -29,7 +30,7 @@ def codes():
 @pytest.fixture
 def release(codes):
     """A release of them."""
-    return cl.disassociate(codes, k=3, m=2, policy=cl.UtilityPolicy.by_level(codes, level=1))
+    return cl.protect_codes(codes, k=3, m=2, policy=cl.UtilityPolicy.by_level(codes, level=1))
 
 
 def test_what_a_release_offers(release):
@@ -45,13 +46,13 @@ def test_what_a_release_offers(release):
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "1"])
 def test_a_seed_that_is_none_is_refused_at_once(codes, seed):
     """Whatever cannot be a seed is refused before anything is worked out, a workload included."""
-    with pytest.raises(InputError, match="must be a whole number from 0 on"):
-        cl.disassociate(codes, k=3, seed=seed, workload="random:20")
+    with pytest.raises(InputError, match="must be a whole number from 0"):
+        cl.protect_codes(codes, k=3, seed=seed, workload="random:20")
 
 
 def test_a_numpy_seed_is_a_seed(codes):
     """A seed from an array is taken, and written as a number."""
-    assert json.dumps(cl.disassociate(codes, k=3, seed=np.int64(4)).summary()["seed"]) == "4"
+    assert json.dumps(cl.protect_codes(codes, k=3, seed=np.int64(4)).summary()["seed"]) == "4"
 
 
 def test_reconstructions(codes, release):
@@ -74,7 +75,7 @@ def test_no_record_is_given_a_code_twice():
     records = [[f"c{code}" for code in draw.choice(6, 2, replace=False)] for _ in range(400)]
     for record in records:
         record += [code for code, share in (("r1", 0.06), ("r2", 0.05)) if draw.random() < share]
-    release = cl.disassociate(cl.CodeSets.from_records(records), k=5, m=2)
+    release = cl.protect_codes(cl.CodeSets.from_records(records), k=5, m=2)
     for seed in range(5):
         found = release.reconstruct(seed)
         pairs = np.repeat(np.arange(found.n_records), np.diff(found.offsets)) * found.n_codes + found.items
@@ -86,7 +87,7 @@ def test_written_and_read_back(release, tmp_path):
     manifest = release.write(tmp_path / "release")
 
     assert same_release(release.clusters, read_clusters(tmp_path / "release" / "clusters.json"))
-    assert manifest["files"].keys() == {"clusters.json", "data.csv", "codebook.csv", "verify.sql"}
+    assert manifest["files"].keys() == {"clusters.json", "data.csv", "codebook.csv", "verify.sql", *REPORTS}
     assert cl.verify_folder(tmp_path / "release").holds
     with pytest.raises(cl.InputError, match="as the file"):
         cl.verify_folder(tmp_path / "release", original=release.frame)
@@ -108,7 +109,7 @@ def test_a_changed_release_does_not_hold(release):
 def test_what_is_read_back_must_be_what_was_verified(release, tmp_path, field, monkeypatch):
     """If files hold something else, that is our bug, and nothing is left."""
     if field == "clusters":
-        other = cl.disassociate(cl.CodeSets.from_records(RECORDS[:9]), k=3).clusters
+        other = cl.protect_codes(cl.CodeSets.from_records(RECORDS[:9]), k=3).clusters
         monkeypatch.setattr(f"{RELEASE}.read_clusters", lambda _path: other)
     else:
         monkeypatch.setattr(f"{RELEASE}.read_data", lambda *_: pl.DataFrame({"codes": ["001"]}))
@@ -120,7 +121,7 @@ def test_what_is_read_back_must_be_what_was_verified(release, tmp_path, field, m
 def test_the_original_is_not_changed(codes):
     """Protecting leaves the code sets as they were."""
     before = codes.items.copy(), codes.offsets.copy()
-    cl.disassociate(codes, k=3, sensitive=["042"], inference_check="enforce")
+    cl.protect_codes(codes, k=3, sensitive=["042"], inference_check="enforce")
 
     assert (before[0] == codes.items).all()
     assert (before[1] == codes.offsets).all()
@@ -128,7 +129,7 @@ def test_the_original_is_not_changed(codes):
 
 def test_codes_without_ids():
     """Code sets without ids are released without; that each is another patient is assumed."""
-    release = cl.disassociate(cl.CodeSets.from_records(RECORDS), k=3)
+    release = cl.protect_codes(cl.CodeSets.from_records(RECORDS), k=3)
 
     assert release.frame.columns == ["codes"]
     assert release.summary()["guarantee"]["one_row_per_patient"] == "assumed"
@@ -136,16 +137,16 @@ def test_codes_without_ids():
 
 
 WRONG = {
-    "no code sets": (lambda codes: cl.disassociate(RECORDS, k=3), "Code sets are needed"),
-    "no records": (lambda codes: cl.disassociate(cl.CodeSets.from_records([]), k=3), "no records"),
-    "k": (lambda codes: cl.disassociate(codes, k=0), "k is 0"),
-    "k is a fraction": (lambda codes: cl.disassociate(codes, k=2.5), "whole number"),
-    "m": (lambda codes: cl.disassociate(codes, k=3, m=0), "m is 0"),
-    "refine": (lambda codes: cl.disassociate(codes, k=3, refine="all"), "refine can be"),
-    "safe": (lambda codes: cl.disassociate(codes, k=3, inference_check=True), "inference_check can be"),
-    "sensitive": (lambda codes: cl.disassociate(codes, k=3, sensitive=["999"]), "'999' of the sensitive codes"),
-    "policy": (lambda codes: cl.disassociate(codes, k=3, policy=cl.UtilityPolicy.of({"a": ["x"]})), "'x' of the util"),
-    "workload": (lambda codes: cl.disassociate(codes, k=3, workload="all"), "A workload is"),
+    "no code sets": (lambda codes: cl.protect_codes(RECORDS, k=3), "Code sets are needed"),
+    "no records": (lambda codes: cl.protect_codes(cl.CodeSets.from_records([]), k=3), "no records"),
+    "k": (lambda codes: cl.protect_codes(codes, k=0), "k is 0"),
+    "k is a fraction": (lambda codes: cl.protect_codes(codes, k=2.5), "whole number"),
+    "m": (lambda codes: cl.protect_codes(codes, k=3, m=0), "m is 0"),
+    "refine": (lambda codes: cl.protect_codes(codes, k=3, refine="all"), "refine can be"),
+    "safe": (lambda codes: cl.protect_codes(codes, k=3, inference_check=True), "inference_check must be"),
+    "sensitive": (lambda codes: cl.protect_codes(codes, k=3, sensitive=["999"]), "'999' of the sensitive codes"),
+    "policy": (lambda codes: cl.protect_codes(codes, k=3, policy=cl.UtilityPolicy.of({"a": ["x"]})), "'x' of the util"),
+    "workload": (lambda codes: cl.protect_codes(codes, k=3, workload="all"), "A workload is"),
 }
 
 
@@ -159,7 +160,7 @@ def test_wrong_requests(codes, call, words):
 def test_too_few_patients(codes):
     """Fewer patients than k cannot be released."""
     with pytest.raises(cl.NoSafeRelease):
-        cl.disassociate(codes, k=25)
+        cl.protect_codes(codes, k=25)
 
 
 @examples(30)

@@ -80,7 +80,7 @@ def test_repeated_codes_take_the_better_of_two():
     codes = cl.CodeSets.from_records(records, repeats=True)
     privacy = cl.PrivacyPolicy.all_combinations(codes, 2)
     found = {
-        method: cl.generalize_codes(codes, method=method, k=2, privacy=privacy).custody.figures
+        method: cl.protect_codes(codes, method=method, k=2, privacy=privacy).custody.figures
         for method in ("cba", "ugaclip", "generalization")
     }
 

@@ -166,7 +166,7 @@ def test_policies_may_be_given_as_objects(tmp_path):
     codes = CodeSets.from_records([["250.00", "001"], ["250.01", "001"], ["250.02"]] * 2)
     privacy = PrivacyPolicy.of([["250.00"], ["250.01", "001"]])
     policy = UtilityPolicy.of({"diabetes": ["250.00", "250.01", "250.02"]})
-    cl.generalize_codes(codes, k=3, privacy=privacy, policy=policy).write(tmp_path / "release")
+    cl.protect_codes(codes, k=3, privacy=privacy, policy=policy, method="cba").write(tmp_path / "release")
 
     assert cl.verify_folder(tmp_path / "release", privacy=privacy, policy=policy).holds
     with pytest.raises(cl.GuaranteeViolation, match="every part of one"):

@@ -15,8 +15,8 @@ def test_unique_records_are_counted_once(monkeypatch):
     counted, count = [], facts.count_unique_records
     monkeypatch.setattr(facts, "count_unique_records", lambda *known: counted.append(known) or count(*known))
     frame = FRAME.with_columns(ward=pl.Series([f"{n}" for n in range(FRAME.height)]))
-    asked = {"quasi_identifiers": {"age": "interval:5"}, "rules": ["k-anonymity=5"], "keep": ["ward"]}
-    release = cl.anonymize(frame, **asked, accept=["ward"])
+    asked = {"qi": {"age": "interval:5"}, "rule": ["k-anonymity=5"], "keep": ["ward"]}
+    release = cl.protect_table(frame, **asked, accept=["ward"])
 
     assert any("20 of 20 records are unique" in note for note in release.notes)
     assert release.derived.report_counts().recorded.unique == 20
@@ -27,7 +27,7 @@ def test_losses_of_columns_are_measured_once(monkeypatch):
     """What the custodian is told and what is published follow from one measurement of the release."""
     measured, measure_utility = [], measure.measure_utility
     monkeypatch.setattr(measure, "measure_utility", lambda *known: measured.append(known) or measure_utility(*known))
-    release = cl.anonymize(FRAME, quasi_identifiers={"age": "interval:5"}, rules=["k-anonymity=5"], sensitive=["ward"])
+    release = cl.protect_table(FRAME, qi={"age": "interval:5"}, rule=["k-anonymity=5"], sensitive=["ward"])
 
     losses = release.summary()["utility"]["columns"]
     assert release.custody.figures["mean_loss"] == pytest.approx(losses["age"]["loss"])
@@ -37,8 +37,8 @@ def test_losses_of_columns_are_measured_once(monkeypatch):
 def test_a_release_shows_the_mean_loss_first():
     """Whatever weights were minimized, what a release says of itself begins with the mean of the columns."""
     quasi = {"age": "interval:1,5", "ward": "suppress"}
-    weighed = {"rules": ["k-anonymity=6"], "weights": {"age": 9}, "purpose": "one-coding"}
-    release = cl.anonymize(FRAME, quasi_identifiers=quasi, **weighed)
+    weighed = {"rule": ["k-anonymity=6"], "weight": {"age": 9}, "purpose": "one-coding"}
+    release = cl.protect_table(FRAME, qi=quasi, **weighed)
     utility = release.summary()["utility"]
     mean = sum(one["loss"] for one in utility["columns"].values()) / 2
 

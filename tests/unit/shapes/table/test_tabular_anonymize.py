@@ -1,4 +1,4 @@
-"""``cl.anonymize``: laws for any table, and any kind of dataframe."""
+"""``cl.protect_table``: laws for any table, and any kind of dataframe."""
 
 import math
 from collections import Counter
@@ -31,11 +31,9 @@ def frame_of(rows):
 def protected(frame, **options):
     """Protect such a table."""
     wanted = {"text": HIERARCHY, "number": cl.intervals(5, top=15, bottom=0)}
-    return cl.anonymize(
+    return cl.protect_table(
         frame,
-        **{"quasi_identifiers": wanted, "rules": LIKE, "sensitive": ["dx"], "suppression_limit": 0.2}
-        | {"accept_empty": True}
-        | options,
+        **{"qi": wanted, "rule": LIKE, "sensitive": ["dx"], "suppression": 0.2} | {"accept_empty": True} | options,
     )
 
 
@@ -46,9 +44,9 @@ def test_what_is_released_is_safe_and_verifies(rows, k, share, loss):
     frame = frame_of(rows)
     if len(rows) < k:
         with pytest.raises(cl.NoSafeRelease):
-            protected(frame, rules=[cl.KAnonymity(k)], suppression_limit=share, loss=loss)
+            protected(frame, rule=[cl.KAnonymity(k)], suppression=share, loss=loss)
         return
-    release = protected(frame, rules=[cl.KAnonymity(k)], suppression_limit=share, loss=loss)
+    release = protected(frame, rule=[cl.KAnonymity(k)], suppression=share, loss=loss)
 
     assert release.verify().holds
     assert min(Counter(release.data.select("text", "number").rows()).values()) >= k
@@ -74,8 +72,8 @@ def test_the_order_of_rows_and_columns_does_not_matter(rows, generator):
 def test_ties_among_the_smallest_classes_go_by_the_names_of_columns(columns):
     """Of two classes of one size, that goes whose value is first in the column whose name is first."""
     frame = pl.DataFrame({"a": ["x", "y", "x", "y", "z", "z", "z"], "b": ["2", "1", "2", "1", "3", "3", "3"]})
-    wanted = {"quasi_identifiers": {"a": "suppress", "b": "suppress"}, "levels": {"a": 0, "b": 0}}
-    release = cl.anonymize(frame.select(columns), **wanted, rules=["average-risk=0.4"], suppression_limit=0.9)
+    wanted = {"qi": {"a": "suppress", "b": "suppress"}, "levels": {"a": 0, "b": 0}}
+    release = cl.protect_table(frame.select(columns), **wanted, rule=["average-risk=0.4"], suppression=0.9)
 
     assert sorted(release.data.select("a", "b").rows()) == [("y", "1")] * 2 + [("z", "3")] * 3
 
@@ -85,7 +83,7 @@ def test_ties_among_the_smallest_classes_go_by_the_names_of_columns(columns):
 def test_one_cell_put_back_is_refused(rows):
     """A generalized value put back to what it was makes the verifier refuse."""
     frame = pl.concat([frame_of(rows), frame_of([("a", 1, "x"), ("b", 4, "x")])])
-    release = protected(frame, levels={"text": 1, "number": 1}, suppression_limit=1)
+    release = protected(frame, levels={"text": 1, "number": 1}, suppression=1)
     position = release.data["text"].to_list().index("ab")
     number = pl.int_range(pl.len())
     changed = release.data.with_columns(
@@ -100,7 +98,7 @@ def test_one_cell_put_back_is_refused(rows):
 def test_a_safe_table_stays_as_it_is(rows):
     """Protecting a table that is safe already changes nothing but its order."""
     frame = frame_of(rows * 2)
-    release = protected(frame, suppression_limit=0)
+    release = protected(frame, suppression=0)
 
     assert release.summary()["utility"]["loss"] == 0
     expected = [(t or None, n, d) for t, n, d in rows * 2]
@@ -121,7 +119,7 @@ MISSING = {
 @pytest.mark.parametrize("frame", MISSING.values(), ids=MISSING)
 def test_missing_values_form_a_class_of_their_own(frame):
     """None, NaN and the empty text are one value, missing, which forms classes like any other."""
-    release = cl.anonymize(frame, quasi_identifiers={"a": cl.suppress()}, rules=[cl.KAnonymity(3)], suppression_limit=0)
+    release = cl.protect_table(frame, qi={"a": cl.suppress()}, rule=[cl.KAnonymity(3)], suppression=0)
 
     assert release.frame["a"].null_count() == 3
     assert release.summary()["risk"]["classes"] == 2
@@ -132,9 +130,9 @@ def test_missing_values_form_a_class_of_their_own(frame):
 def test_a_lone_missing_value_is_someone():
     """One record with a missing value is a class of one: it is suppressed, or all are generalized."""
     frame = pl.DataFrame({"a": ["x"] * 4 + [None]})
-    asked = {"quasi_identifiers": {"a": "suppress"}, "rules": LIKE, "accept_empty": True, "purpose": "one-coding"}
-    kept = cl.anonymize(frame, **asked, suppression_limit=0)
-    gone = cl.anonymize(frame, **asked, suppression_limit=0.2)
+    asked = {"qi": {"a": "suppress"}, "rule": LIKE, "accept_empty": True, "purpose": "one-coding"}
+    kept = cl.protect_table(frame, **asked, suppression=0)
+    gone = cl.protect_table(frame, **asked, suppression=0.2)
 
     assert kept.data["a"].to_list() == ["*"] * 5
     assert gone.data["a"].to_list() == ["x"] * 4
@@ -150,13 +148,13 @@ KINDS = {
 PEOPLE = pl.DataFrame(
     {"mrn": [f"m{i}" for i in range(8)], "age": [31, 35, 31, 35, 52, 57, 52, 57], "dx": list("abcdabcd")}
 )
-OPTIONS = {"quasi_identifiers": {"age": "interval:10"}, "rules": ["k-anonymity=4"], "id": "mrn", "sensitive": ["dx"]}
+OPTIONS = {"qi": {"age": "interval:10"}, "rule": ["k-anonymity=4"], "id": "mrn", "sensitive": ["dx"]}
 
 
 @pytest.mark.parametrize(("make", "kind"), KINDS.values(), ids=KINDS)
 def test_the_same_kind_comes_back(make, kind):
     """Every kind of dataframe comes back as it came, with the same records."""
-    release = cl.anonymize(make(PEOPLE), **OPTIONS)
+    release = cl.protect_table(make(PEOPLE), **OPTIONS)
 
     assert isinstance(release.data, kind)
     rows = release.data.fetchall() if kind is duckdb.DuckDBPyRelation else pl.DataFrame(release.data).rows()
@@ -169,8 +167,8 @@ def test_a_pandas_index_is_ignored(index):
     """Row labels are not positions: whatever they are, the result is the same and has none of them."""
     frame = PEOPLE.to_pandas()
     labelled = frame.set_axis(index)
-    expected = cl.anonymize(frame, **OPTIONS).data
-    found = cl.anonymize(labelled, **OPTIONS).data
+    expected = cl.protect_table(frame, **OPTIONS).data
+    found = cl.protect_table(labelled, **OPTIONS).data
 
     pd.testing.assert_frame_equal(found, expected)
     assert list(found.index) == list(range(8))
@@ -180,17 +178,17 @@ def test_a_pandas_index_is_ignored(index):
 def test_the_caller_s_table_is_unchanged(make):
     """What was handed over is as it was."""
     mine = make(PEOPLE)
-    cl.anonymize(mine, **OPTIONS)
+    cl.protect_table(mine, **OPTIONS)
 
     assert pl.DataFrame(mine.collect() if isinstance(mine, pl.LazyFrame) else mine).equals(PEOPLE)
 
 
 def test_the_caller_s_settings_are_unchanged():
     """Hierarchies, lists and mappings of the caller are as they were, and nothing is remembered between calls."""
-    options = {"quasi_identifiers": {"age": cl.intervals(10)}, "rules": [cl.KAnonymity(4)], "sensitive": ["dx"]}
+    options = {"qi": {"age": cl.intervals(10)}, "rule": [cl.KAnonymity(4)], "sensitive": ["dx"]}
     copy = {key: dict(value) if isinstance(value, dict) else list(value) for key, value in options.items()}
-    first = cl.anonymize(PEOPLE, id="mrn", **options)
-    second = cl.anonymize(PEOPLE, id="mrn", **options)
+    first = cl.protect_table(PEOPLE, id="mrn", **options)
+    second = cl.protect_table(PEOPLE, id="mrn", **options)
 
     assert options == copy
     assert first.data.equals(second.data)
@@ -208,8 +206,8 @@ EDGES = {
 @pytest.mark.parametrize("frame", EDGES.values(), ids=EDGES)
 def test_safe_edges(frame):
     """A constant or all-missing column is safe as it is, and costs nothing."""
-    asked = {"quasi_identifiers": {"a": cl.suppress()}, "rules": LIKE, "suppression_limit": 0}
-    release, searched = cl.anonymize(frame, **asked), cl.anonymize(frame, **asked, purpose="one-coding")
+    asked = {"qi": {"a": cl.suppress()}, "rule": LIKE, "suppression": 0}
+    release, searched = cl.protect_table(frame, **asked), cl.protect_table(frame, **asked, purpose="one-coding")
 
     assert release.data.height == 4
     assert release.summary()["utility"]["loss"] == 0
@@ -221,35 +219,35 @@ def test_safe_edges(frame):
 def test_one_row():
     """One record cannot hide, whatever may be suppressed."""
     with pytest.raises(cl.NoSafeRelease, match="has only 1"):
-        cl.anonymize(PEOPLE.head(1), **OPTIONS | {"suppression_limit": 1})
+        cl.protect_table(PEOPLE.head(1), **OPTIONS | {"suppression": 1})
 
 
 def test_fewer_records_than_k():
     """Fewer records than k are no release."""
     with pytest.raises(cl.NoSafeRelease, match="has only 3"):
-        cl.anonymize(PEOPLE.head(3), **OPTIONS | {"suppression_limit": 1})
+        cl.protect_table(PEOPLE.head(3), **OPTIONS | {"suppression": 1})
 
 
 def test_no_rows():
     """No record at all is bad input, not an empty release."""
     with pytest.raises(cl.InputError, match="no records"):
-        cl.anonymize(PEOPLE.head(0), **OPTIONS)
+        cl.protect_table(PEOPLE.head(0), **OPTIONS)
 
 
 WRONG = {
-    "no rules": ({"rules": []}, "No privacy rule"),
-    "no quasi-identifiers": ({"quasi_identifiers": {}}, "No quasi-identifier"),
-    "unknown column": ({"quasi_identifiers": {"agee": "suppress"}}, "Did you mean 'age'"),
+    "no rules": ({"rule": []}, "No privacy rule"),
+    "no quasi-identifiers": ({"qi": {}}, "No quasi-identifier"),
+    "unknown column": ({"qi": {"agee": "suppress"}}, "Did you mean 'age'"),
     "undecided": ({"undecided": "all"}, "drop, sensitive, keep"),
     "search": ({"search": "optimla"}, "Did you mean optimal"),
     "search of mondrian": ({"search": "optimal", "method": "mondrian"}, "search optimal .* method mondrian makes none"),
     "search of clusters": ({"search": "bfs", "method": "cluster"}, "search bfs .* method cluster makes none"),
     "search of fixed levels": ({"search": "bfs", "levels": {"age": 1, "sex": 0}}, "search bfs .* levels are fixed"),
-    "loss": ({"loss": "arks"}, "not known"),
+    "loss": ({"loss": "arks"}, "arks"),
     "ids": ({"ids": "keep"}, "drop, number, hmac"),
-    "no key": ({"ids": "hmac"}, "at least 32 bytes"),
+    "no key": ({"ids": "hmac", "id_key": b"short"}, "at least 32 bytes"),
     "threads": ({"threads": 0}, "at least 1"),
-    "time": ({"time_limit": -1}, "more than 0"),
+    "time": ({"time_limit": -1}, "above 0"),
     "levels": ({"levels": {"age": 9}}, "levels 0 to"),
     "bounds": ({"level_bounds": {"age": (5, 9)}}, "levels 0 to"),
     "bounds of nothing": ({"level_bounds": {"height": (0, 1)}}, "'height'"),
@@ -261,7 +259,7 @@ WRONG = {
 def test_wrong_settings(options, words):
     """A setting that makes no sense is an InputError, which is a ValueError too."""
     with pytest.raises(cl.InputError, match=words) as caught:
-        cl.anonymize(**{"frame": PEOPLE} | OPTIONS | options)
+        cl.protect_table(**{"frame": PEOPLE} | OPTIONS | options)
     assert isinstance(caught.value, ValueError)
 
 
@@ -270,7 +268,7 @@ WAYS = ({}, {"search": None}, {"search": "optimal"})
 
 def test_a_search_that_is_the_default_may_be_named():
     """Naming the optimal search is leaving the search out, in data and manifest."""
-    left_out, none, named = (cl.anonymize(PEOPLE, **OPTIONS, purpose="one-coding", **given) for given in WAYS)
+    left_out, none, named = (cl.protect_table(PEOPLE, **OPTIONS, purpose="one-coding", **given) for given in WAYS)
 
     assert left_out.summary()["settings"]["search"] == "optimal"
     assert left_out.summary()["settings"] == none.summary()["settings"] == named.summary()["settings"]
@@ -278,51 +276,52 @@ def test_a_search_that_is_the_default_may_be_named():
 
 
 WRONG_KINDS = {
-    "a level with a point": ({"levels": {"age": 1.0}}, "levels takes a whole number for each column.* type float"),
+    "a typo": ({"suppresion": 0}, "has no setting suppresion. Did you mean suppression"),
+    "a level with a point": ({"levels": {"age": 1.5}}, "levels is 1.5 for column 'age', but must be a level from 0"),
     "a level that is true": ({"levels": {"age": True}}, "type bool was given for column 'age'"),
     "a level as text": ({"levels": {"age": "1"}}, "type str was given for column 'age'"),
-    "levels in a list": ({"levels": [1]}, "levels takes a whole number for each column.* type list"),
-    "time as text": ({"time_limit": "1"}, "time_limit takes a number of seconds.* type str"),
-    "a method by number": ({"method": 1}, "method takes a text.* type int"),
-    "no purpose": ({"purpose": None}, "purpose takes a text.* type NoneType"),
-    "a search by number": ({"search": 1}, "search takes a text.* type int"),
-    "no loss": ({"loss": None}, "loss takes a text.* type NoneType"),
-    "no ids": ({"ids": []}, "ids takes a text.* type list"),
-    "an object": ({"rules": [object()]}, "rules takes a list of rules.* type object was given in it"),
-    "a class": ({"rules": [cl.KAnonymity]}, "the class KAnonymity was given in it"),
-    "one rule as text": ({"rules": "k-anonymity=2"}, "rules takes a list of rules.* type str was given"),
-    "one rule": ({"rules": cl.KAnonymity(2)}, "rules takes a list of rules.* type KAnonymity was given"),
-    "rules that are none": ({"rules": None}, "rules takes a list"),
-    "one sensitive column": ({"sensitive": "dx"}, "sensitive takes a list of the names of columns"),
-    "a column by number": ({"drop": [3]}, "drop takes a list of the names of columns.* type int was given in it"),
-    "an id by number": ({"id": 0}, "id takes a text, the name of a column"),
-    "a list of columns": ({"quasi_identifiers": ["age"]}, "a hierarchy for each column"),
-    "a number for a hierarchy": ({"quasi_identifiers": {"age": 10}}, "type int was given for column 'age'"),
-    "a column without a name": ({"quasi_identifiers": {1: "suppress"}}, "as the name of a column"),
-    "a weight as text": ({"weights": {"age": "2"}}, "weights takes a number for each column"),
+    "levels in a list": ({"levels": [1]}, "levels must be a level from 0 for each column.* type list"),
+    "time as text": ({"time_limit": "1"}, "time_limit must be a number of seconds.* type str"),
+    "a method by number": ({"method": 1}, "method is 1, but must be full-domain"),
+    "no purpose": ({"purpose": None}, "purpose must be analysis, counts or one-coding.* type NoneType"),
+    "a search by number": ({"search": 1}, "search is 1, but must be the name of a search"),
+    "no loss": ({"loss": None}, "loss must be the name of a loss.* type NoneType"),
+    "no ids": ({"ids": []}, "ids must be number or drop.* type list"),
+    "an object": ({"rule": [object()]}, "rule must be a list of rules.* type object was given in it"),
+    "a class": ({"rule": [cl.KAnonymity]}, "the class KAnonymity was given in it"),
+    "one rule as text": ({"rule": "k-anonymity=2"}, "rule must be a list of rules.* type str was given"),
+    "one rule": ({"rule": cl.KAnonymity(2)}, "rule must be a list of rules.* type KAnonymity was given"),
+    "rules that are none": ({"rule": None}, "rule must be a list"),
+    "one sensitive column": ({"sensitive": "dx"}, "sensitive must be a list of columns"),
+    "a column by number": ({"drop": [3]}, "drop is 3 in it, but must be a list of columns"),
+    "an id by number": ({"id": 0}, "id is 0, but must be the name of a column"),
+    "a column for all": ({"qi": "age"}, "qi must be a hierarchy for each quasi-identifier.* type str"),
+    "a number for a hierarchy": ({"qi": {"age": 10}}, "type int was given for column 'age'"),
+    "a column without a name": ({"qi": {1: "suppress"}}, "as the name of a column"),
+    "a weight as text": ({"weight": {"age": "2"}}, "weight must be a number from 0 for each column"),
     "one bound": ({"level_bounds": {"age": 1}}, "the lowest and the highest level"),
     "bounds as text": ({"level_bounds": {"age": ("0", "1")}}, "the lowest and the highest level"),
     "averages in a list": ({"microaggregate": ["age"]}, "mean or median for each column"),
-    "a key as text": ({"ids": "hmac", "id_key": "0" * 32}, "id_key takes bytes"),
-    "half a thread": ({"threads": 0.5}, "threads takes a whole number"),
-    "a seed as text": ({"seed": "1"}, "seed takes a whole number"),
-    "a switch as text": ({"local_recoding": "no"}, "local_recoding takes True or False"),
+    "a key as text": ({"ids": "hmac", "id_key": "0" * 32}, "id_key must be bytes"),
+    "half a thread": ({"threads": 0.5}, "threads is 0.5, but must be a whole number"),
+    "a seed as text": ({"seed": "1"}, "seed must be a whole number"),
+    "a switch as text": ({"local_recoding": "no"}, "local_recoding must be true or false"),
 }
 
 
 @pytest.mark.parametrize(("options", "words"), WRONG_KINDS.values(), ids=WRONG_KINDS)
 def test_settings_of_the_wrong_kind(options, words):
-    """A setting of a kind that it cannot have is an InputError that says what kind it takes, in one sentence."""
-    with pytest.raises(cl.InputError, match=f"^The setting {words}" if " takes " in words else words) as caught:
-        cl.anonymize(**{"frame": PEOPLE} | OPTIONS | options)
-    assert caught.value.message.count(". ") == 0
+    """A setting of a kind that it cannot have is an InputError that says what it must be."""
+    with pytest.raises(cl.InputError, match=words) as caught:
+        cl.protect_table(**{"frame": PEOPLE} | OPTIONS | options)
+    assert len(caught.value.message) < 400
 
 
 def test_whole_numbers_of_other_libraries_are_whole_numbers(tmp_path):
     """Numbers of NumPy are numbers like any others, also in the manifest."""
     one, half = np.int64(1), np.float32(0.5)
-    numbers = {"levels": {"age": one}, "level_bounds": {"age": (one, one)}, "weights": {"age": half}}
-    release = cl.anonymize(PEOPLE, **OPTIONS, **numbers, threads=one, seed=one, time_limit=half)
+    numbers = {"levels": {"age": one}, "level_bounds": {"age": (one, one)}, "weight": {"age": half}}
+    release = cl.protect_table(PEOPLE, **OPTIONS, **numbers, threads=one, seed=one, time_limit=half)
     manifest = release.write(tmp_path / "release")
 
     assert manifest["search"]["levels"] == {"age": 1}
@@ -332,14 +331,14 @@ def test_whole_numbers_of_other_libraries_are_whole_numbers(tmp_path):
 @pytest.mark.parametrize("k", [1, 0, -5, 2.5, True, "5", None])
 def test_k_is_a_whole_number_from_2_on(k):
     """A class of one protects nobody."""
-    with pytest.raises(cl.InputError, match="from 2 on"):
+    with pytest.raises(cl.InputError, match="from 2"):
         cl.KAnonymity(k)
 
 
 def test_typed_columns_that_are_kept_keep_their_type():
     """Columns that are not generalized come back with their type."""
     frame = PEOPLE.with_columns(weight=pl.Series([70.5, None] * 4), born=pl.date(1990, 1, 1))
-    release = cl.anonymize(frame, **OPTIONS, keep=["weight", "born"])
+    release = cl.protect_table(frame, **OPTIONS, keep=["weight", "born"])
 
     assert release.data.schema["weight"] == pl.Float64
     assert release.data.schema["born"] == pl.Date
@@ -348,7 +347,7 @@ def test_typed_columns_that_are_kept_keep_their_type():
 
 def test_a_release_is_written_and_checked_from_python(tmp_path):
     """A release is written, verified from its folder, and refused where k is higher."""
-    release = cl.anonymize(PEOPLE, **OPTIONS)
+    release = cl.protect_table(PEOPLE, **OPTIONS)
     manifest = release.write(tmp_path / "release")
 
     assert manifest["files"].keys() >= {"data.csv", "codebook.csv"}
@@ -361,7 +360,7 @@ def test_a_release_is_written_and_checked_from_python(tmp_path):
 
 def test_the_summary_is_a_copy():
     """Changing what ``summary`` returns changes no release."""
-    release = cl.anonymize(PEOPLE, **OPTIONS)
+    release = cl.protect_table(PEOPLE, **OPTIONS)
     release.summary()["guarantee"]["rules"].clear()
 
     assert release.summary()["guarantee"]["rules"] == [{"model": "k-anonymity", "k": 4}]
@@ -369,7 +368,7 @@ def test_the_summary_is_a_copy():
 
 def test_a_release_is_shown_in_four_lines():
     """A session shows what a release is and promises, not its records nor its manifest; a notebook a table of these."""
-    release = cl.anonymize(PEOPLE, **OPTIONS)
+    release = cl.protect_table(PEOPLE, **OPTIONS)
     lines = repr(release).splitlines()
 
     assert len(lines) == 4
@@ -382,13 +381,13 @@ def test_a_release_of_codes_is_shown_too():
     """Losses have the names that they have in the manifest."""
     codes = cl.CodeSets.from_records([["a", "b"], ["a", "b"], ["a", "c"]] * 4)
 
-    assert "k^m-anonymity (k 2, m 2); verified" in repr(cl.disassociate(codes, k=2, m=2))
+    assert "k^m-anonymity (k 2, m 2); verified" in repr(cl.protect_codes(codes, k=2, m=2))
 
 
 def test_no_advice_leads_back_to_the_same_refusal():
     """A column with one label for all records says nothing, root or not; nothing is advised that gives that again."""
     frame = pl.DataFrame({"age": [30 + place % 10 for place in range(20)]})
     with pytest.raises(cl.NoSafeRelease, match="safe and useless") as refused:
-        cl.anonymize(frame, quasi_identifiers={"age": "interval:10"}, rules=["k-anonymity=3"], loss="iyengar")
+        cl.protect_table(frame, qi={"age": "interval:10"}, rule=["k-anonymity=3"], loss="iyengar")
 
     assert "keeps age" not in str(refused.value)

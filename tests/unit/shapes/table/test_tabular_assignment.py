@@ -32,8 +32,8 @@ VISITS = pl.DataFrame(
 
 def made(frame, **settings):
     """A release of visits, its guarantee, and what it was made from, without knowledge of whose each record is."""
-    asked = {"rules": ["k-anonymity=3"], "sensitive": ["dx"], "accept": ["dx"], "patient": "whose"} | settings
-    release = cl.anonymize(frame, quasi_identifiers=HIERARCHIES, **asked)
+    asked = {"rule": ["k-anonymity=3"], "sensitive": ["dx"], "accept": ["dx"], "patient": "whose"} | settings
+    release = cl.protect_table(frame, qi=HIERARCHIES, **asked)
     source = OriginalTable(frame, bound_hierarchies(frame, HIERARCHIES))
     return release.frame, guarantee_of(release.manifest), source
 

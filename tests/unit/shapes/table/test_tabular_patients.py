@@ -28,15 +28,8 @@ def frame_of(rows):
 
 def release_of(frame, **settings):
     """A release in which k patients share each class."""
-    asked = {
-        "rules": [f"k-anonymity={K}"],
-        "suppression_limit": 0.4,
-        "sensitive": ["dx"],
-        "patient": "whose",
-    } | settings
-    return cl.anonymize(
-        frame, quasi_identifiers={"age": cl.intervals(5, 20, 40), "sex": cl.suppress()}, accept=["dx"], **asked
-    )
+    asked = {"rule": [f"k-anonymity={K}"], "suppression": 0.4, "sensitive": ["dx"], "patient": "whose"} | settings
+    return cl.protect_table(frame, qi={"age": cl.intervals(5, 20, 40), "sex": cl.suppress()}, accept=["dx"], **asked)
 
 
 def patients_by_class(release, frame):
@@ -133,7 +126,7 @@ def test_risk_is_that_of_patients():
     [
         ({"ids": "hmac", "id_key": b"k" * 32}, "across classes"),
         ({"id": "dx", "sensitive": []}, "Two columns"),
-        ({"rules": ["k-anonymity=3", "average-risk=0.3"]}, "counts records as people"),
+        ({"rule": ["k-anonymity=3", "average-risk=0.3"]}, "counts records as people"),
     ],
 )
 def test_what_would_count_records_is_refused(settings, words):
@@ -148,10 +141,10 @@ def test_ids_that_repeat_are_not_left_out_in_silence():
     with pytest.raises(cl.InputError, match=r'patient="PatientId".*accept=\["PatientId"\]'):
         release_of(frame, **settings)
 
-    accepted = cl.anonymize(
+    accepted = cl.protect_table(
         frame,
-        quasi_identifiers={"age": cl.intervals(5, 20, 40), "sex": cl.suppress()},
-        rules=["k-anonymity=3"],
+        qi={"age": cl.intervals(5, 20, 40), "sex": cl.suppress()},
+        rule=["k-anonymity=3"],
         sensitive=["dx"],
         drop=["PatientId"],
         accept=["PatientId"],
@@ -172,13 +165,13 @@ def test_hierarchies_of_the_records_count_patients(spec, secret):
     rows = [(f"p{place}", kinds[place % len(kinds)], "ab"[place % 2]) for place in range(80)]
     rows += [("one", secret, "a")] * 100
     frame = pl.DataFrame(rows, schema=["whose", "kind", "dx"], orient="row")
-    made = cl.anonymize(
+    made = cl.protect_table(
         frame,
-        quasi_identifiers={"kind": spec},
-        rules=[f"k-anonymity={K}"],
+        qi={"kind": spec},
+        rule=[f"k-anonymity={K}"],
         patient="whose",
         drop=["dx"],
-        suppression_limit=0.9,
+        suppression=0.9,
         accept_empty=True,
     )
 
@@ -190,9 +183,11 @@ def test_a_person_left_out_who_has_several_of_the_patients_is_refused():
     """With stays as patients, the column of persons that is left out is named; with persons as patients, nothing is."""
     stays = [(f"S{n}", f"P{n // 3:03}", "FM"[n // 3 % 2], 30 + n // 3 % 40, f"W{n % 4}") for n in range(180)]
     frame = pl.DataFrame(stays, ["stay", "person_id", "sex", "age", "ward"], orient="row")
-    asked = {"quasi_identifiers": {"sex": "suppress", "age": "interval:20"}, "rules": ["k-anonymity=3"]}
+    asked = {"qi": {"sex": "suppress", "age": "interval:20"}, "rule": ["k-anonymity=3"]}
 
     with pytest.raises(cl.InputError, match="person_id"):
-        cl.anonymize(frame, **asked, patient="stay", drop=["person_id", "ward"])
-    assert cl.anonymize(frame, **asked, patient="person_id", drop=["stay", "ward"]).data.height
-    assert cl.anonymize(frame, **asked, patient="stay", drop=["person_id", "ward"], accept=["person_id"]).data.height
+        cl.protect_table(frame, **asked, patient="stay", drop=["person_id", "ward"])
+    assert cl.protect_table(frame, **asked, patient="person_id", drop=["stay", "ward"]).data.height
+    assert cl.protect_table(
+        frame, **asked, patient="stay", drop=["person_id", "ward"], accept=["person_id"]
+    ).data.height

@@ -26,8 +26,8 @@ def with_outlier():
 
 def released(frame, **options):
     """Protect this table with k = 3 and 5 % suppressed."""
-    options = {"sensitive": ["dx"], "undecided": "drop", "suppression_limit": 0.05, "purpose": "one-coding"} | options
-    return cl.anonymize(frame, quasi_identifiers={"kind": cl.suppress()}, rules=[cl.KAnonymity(3)], **options)
+    options = {"sensitive": ["dx"], "undecided": "drop", "suppression": 0.05, "purpose": "one-coding"} | options
+    return cl.protect_table(frame, qi={"kind": cl.suppress()}, rule=[cl.KAnonymity(3)], **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"id": "mrn"}, {"id": "mrn", "ids": "hmac", "id_key": KEY}], ids=str)
@@ -62,11 +62,11 @@ AGES = ["61"] * 20 + ["68"] * 20
 def test_published_losses_do_not_depend_on_suppressed_values(ages):
     """A domain that reaches to the ages of suppressed patients does not show in any figure."""
     frame = pl.DataFrame({"age": [*AGES, *ages], "sex": [*["F", "M"] * 20, *"abcde"]})
-    release = cl.anonymize(
+    release = cl.protect_table(
         frame,
-        quasi_identifiers={"age": cl.intervals(5, 10), "sex": cl.suppress()},
-        rules=[cl.KAnonymity(5)],
-        suppression_limit=0.12,
+        qi={"age": cl.intervals(5, 10), "sex": cl.suppress()},
+        rule=[cl.KAnonymity(5)],
+        suppression=0.12,
         levels={"age": 1, "sex": 0},
     )
     told = release.summary()
@@ -80,10 +80,10 @@ def test_one_suppressed_decimal_changes_nothing_that_is_told():
     """Labels and figures are those of the release without it."""
     ages = [str(20 + row % 40) for row in range(400)]
     told = [
-        cl.anonymize(
+        cl.protect_table(
             pl.DataFrame({"age": [*ages, last], "sex": [*["F"] * 400, "X"]}),
-            quasi_identifiers={"age": cl.intervals(5, 10, top=90, bottom=0), "sex": cl.suppress()},
-            rules=[cl.KAnonymity(5)],
+            qi={"age": cl.intervals(5, 10, top=90, bottom=0), "sex": cl.suppress()},
+            rule=[cl.KAnonymity(5)],
             purpose="one-coding",
         )
         for last in ("57.5", "97")
@@ -98,8 +98,8 @@ def test_columns_may_have_any_name(name):
     """No name is taken for a pattern or collides with one of ours."""
     frame = pl.DataFrame({name: ["1", "2"] * 6, "other": ["a"] * 12, "id": [str(row) for row in range(12)]})
 
-    release = cl.anonymize(
-        frame, quasi_identifiers={name: cl.suppress(), "other": cl.suppress()}, id="id", rules=[cl.KAnonymity(2)]
+    release = cl.protect_table(
+        frame, qi={name: cl.suppress(), "other": cl.suppress()}, id="id", rule=[cl.KAnonymity(2)]
     )
 
     assert release.data[name].to_list() == ["1"] * 6 + ["2"] * 6
@@ -110,7 +110,7 @@ def test_columns_may_have_any_name(name):
 def test_a_name_that_reads_as_a_pattern_is_refused(name):
     """A name that would stand for several columns is an error that gives its position, not a wrong release."""
     with pytest.raises(cl.InputError, match="column 1 reads as a pattern"):
-        cl.anonymize(pl.DataFrame({name: ["a"]}), quasi_identifiers={name: cl.suppress()}, rules=[cl.KAnonymity(2)])
+        cl.protect_table(pl.DataFrame({name: ["a"]}), qi={name: cl.suppress()}, rule=[cl.KAnonymity(2)])
 
 
 def test_missing_and_an_empty_label_stay_apart():
@@ -118,7 +118,7 @@ def test_missing_and_an_empty_label_stay_apart():
     hierarchy = cl.hierarchy_rows([["", "unknown", "*"], ["X", "", "*"], ["Y", "y", "*"]])
     frame = pl.DataFrame({"c": ["X", "X", None, None, "Y", "Y"]})
 
-    release = cl.anonymize(frame, quasi_identifiers={"c": hierarchy}, rules=[cl.KAnonymity(2)], levels={"c": 1})
+    release = cl.protect_table(frame, qi={"c": hierarchy}, rule=[cl.KAnonymity(2)], levels={"c": 1})
 
     assert release.data["c"].to_list() == [None, None, "unknown", "unknown", "y", "y"]
 
@@ -128,7 +128,7 @@ def test_a_domain_too_large_to_add_up_is_refused():
     frame = pl.DataFrame({"v": [999_999_999_999_999, 5] * 6000})
 
     with pytest.raises(cl.InputError, match="too many to add up") as caught:
-        cl.anonymize(frame, quasi_identifiers={"v": cl.intervals(5)}, rules=[cl.KAnonymity(2)])
+        cl.protect_table(frame, qi={"v": cl.intervals(5)}, rule=[cl.KAnonymity(2)])
     assert caught.value.column == "v"
 
 
@@ -139,7 +139,7 @@ def test_the_callers_frame_is_left_as_it_is():
 
     released(
         pl.concat([frame, frame.tail(2).with_columns(kind=pl.lit("other"), mrn=pl.lit("n"))]),
-        suppression_limit=0.1,
+        suppression=0.1,
         keep_suppressed=True,
         accept=["mrn"],
     )

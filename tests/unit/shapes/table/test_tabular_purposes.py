@@ -14,8 +14,8 @@ PATIENTS = pl.DataFrame(
     {"age": AGE, "ward": WARD, "sex": RNG.choice(["F", "M"], N), "ill": np.where(WARD % 60 < 25, "yes", "no")}
 )
 ASKED = {
-    "quasi_identifiers": {"age": "interval:5,20,40", "ward": "interval:5,20,40", "sex": "suppress"},
-    "rules": ["k-anonymity=5"],
+    "qi": {"age": "interval:5,20,40", "ward": "interval:5,20,40", "sex": "suppress"},
+    "rule": ["k-anonymity=5"],
     "accept": ["ill"],
 }
 
@@ -45,8 +45,8 @@ def test_relevance_of_nothing():
 
 def test_a_target_keeps_what_says_most_about_it():
     """With a target its column is finer than without; the target is released, the guarantee holds."""
-    plain = cl.anonymize(PATIENTS, **ASKED, sensitive=["ill"], weights={"age": 2})
-    aimed = cl.anonymize(PATIENTS, **ASKED, target="ill", weights={"age": 2})
+    plain = cl.protect_table(PATIENTS, **ASKED, sensitive=["ill"], weight={"age": 2})
+    aimed = cl.protect_table(PATIENTS, **ASKED, target="ill", weight={"age": 2})
 
     assert _classes_of(aimed, "ward") > _classes_of(plain, "ward")
     assert "ill" in aimed.data.columns
@@ -59,7 +59,7 @@ def test_a_target_keeps_what_says_most_about_it():
 def test_the_order_of_rows_does_not_matter_to_a_target():
     """A release with a target depends on the records, not on their order."""
     first, again = (
-        cl.anonymize(frame, **ASKED, target="ill") for frame in (PATIENTS, PATIENTS.sample(N, shuffle=True, seed=1))
+        cl.protect_table(frame, **ASKED, target="ill") for frame in (PATIENTS, PATIENTS.sample(N, shuffle=True, seed=1))
     )
 
     assert again.data.equals(first.data)
@@ -68,7 +68,7 @@ def test_the_order_of_rows_does_not_matter_to_a_target():
 def test_purposes():
     """Counts and one coding have one level a column; analyses and counts put age and sex first."""
     found = {
-        purpose: cl.anonymize(PATIENTS, **ASKED, sensitive=["ill"], purpose=purpose).summary()
+        purpose: cl.protect_table(PATIENTS, **ASKED, sensitive=["ill"], purpose=purpose).summary()
         for purpose in ("analysis", "counts", "one-coding")
     }
 
@@ -90,17 +90,17 @@ def test_purposes():
 def test_wrong_targets(given, sentence):
     """A target that cannot be released as recorded is refused."""
     with pytest.raises(cl.InputError, match=sentence):
-        cl.anonymize(PATIENTS, **ASKED, undecided="drop", **given)
+        cl.protect_table(PATIENTS, **ASKED, undecided="drop", **given)
 
 
 def test_what_is_said_to_keep_a_column_keeps_it():
     """Where a column says nothing a note names it, and a method that keeps it; with that it says something."""
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({name: rng.integers(0, n, 400).astype(str) for name, n in (("a", 40), ("b", 9), ("c", 2))})
-    asked = {"quasi_identifiers": dict.fromkeys(frame.columns, "suppress"), "rules": ["k-anonymity=5"]}
-    release = cl.anonymize(frame, **asked, purpose="one-coding", suppression_limit=0)
+    asked = {"qi": dict.fromkeys(frame.columns, "suppress"), "rule": ["k-anonymity=5"]}
+    release = cl.protect_table(frame, **asked, purpose="one-coding", suppression=0)
     warning, note = release.notes
-    again = cl.anonymize(frame, **asked, method="cluster", suppression_limit=0)
+    again = cl.protect_table(frame, **asked, method="cluster", suppression=0)
 
     assert warning.startswith("a is empty in this release")
     assert 'method="cluster" keeps a' in note
@@ -111,7 +111,7 @@ def test_what_is_said_to_keep_a_column_keeps_it():
 def test_a_target_that_guides_nothing_is_said():
     """Only splits are guided by a target; a method without any says so, and releases what it would without."""
     guided, plain = (
-        cl.anonymize(PATIENTS, **ASKED, undecided="drop", sensitive=["ill"], purpose="counts", **more)
+        cl.protect_table(PATIENTS, **ASKED, undecided="drop", sensitive=["ill"], purpose="counts", **more)
         for more in ({"target": "ill"}, {})
     )
     assert [note for note in guided.notes if "guides the method mondrian alone" in note]

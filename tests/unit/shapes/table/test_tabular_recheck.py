@@ -12,17 +12,17 @@ from cloister.release.folder import json_bytes
 AGES = [20, 22, 24, 31, 33, 35, 37, 41, 43, 45, 58, 71]
 PEOPLE = pl.DataFrame({"age": AGES, "sex": ["F", "M"] * 6, "dx": list("abcabcabcabc")})
 OPTIONS = {
-    "quasi_identifiers": {"age": cl.intervals(10, top=90, bottom=0), "sex": "suppress"},
-    "rules": ["k-anonymity=2"],
+    "qi": {"age": cl.intervals(10, top=90, bottom=0), "sex": "suppress"},
+    "rule": ["k-anonymity=2"],
     "sensitive": ["dx"],
-    "suppression_limit": 0.5,
+    "suppression": 0.5,
     "purpose": "one-coding",
 }
 
 
 def written(folder, **options):
     """The manifest of a release in a folder."""
-    cl.anonymize(PEOPLE, **OPTIONS | options).write(folder)
+    cl.protect_table(PEOPLE, **OPTIONS | options).write(folder)
     return json.loads((folder / "release.json").read_text())
 
 
@@ -138,7 +138,7 @@ KINDS = {
     "in no time": {"time_limit": 1e-9, "accept_empty": True},
     "a heuristic": {"search": "datafly"},
     "fixed": {"levels": {"age": 1, "sex": 1}},
-    "kept back": {"rules": ["k-anonymity=3"], "levels": {"age": 1, "sex": 1}},
+    "kept back": {"rule": ["k-anonymity=3"], "levels": {"age": 1, "sex": 1}},
     "local recoding": {"local_recoding": True},
     "mondrian": {"method": "mondrian", "microaggregate": {"age": "mean"}},
     "clusters": {"method": "cluster"},
@@ -150,7 +150,7 @@ KINDS = {
 def test_precision_is_recomputed_where_levels_differ(tmp_path, method):
     """With the original, the level of each label is known, and with it how far the values have risen."""
     folder = tmp_path / "release"
-    written(folder, method=method, suppression_limit=0, loss="precision")
+    written(folder, method=method, suppression=0, loss="precision")
     restated(folder, lambda m: (m["utility"].update(loss=0.0), m["utility"]["losses"].update(precision=0.0)))
 
     with pytest.raises(cl.GuaranteeViolation, match=r"utility\.losses\.precision"):

@@ -16,8 +16,8 @@ AGES = {"age": cl.intervals(5, 10, 20, bottom=0, top=90)}
 def told(ages, **options):
     """What is said of a release of these ages, and its records."""
     frame = pl.DataFrame({"age": ages})
-    wanted = {"quasi_identifiers": AGES, "rules": [cl.KAnonymity(5)], "suppression_limit": 0}
-    release = cl.anonymize(frame, **wanted | options)
+    wanted = {"qi": AGES, "rule": [cl.KAnonymity(5)], "suppression": 0}
+    release = cl.protect_table(frame, **wanted | options)
     said = release.summary()
     return release.data.rows(), {key: said[key] for key in ("utility", "risk", "search", "records", "columns")}
 
@@ -38,13 +38,13 @@ def test_losses_and_bounds_are_shares(ruled):
 @pytest.mark.parametrize(("values", "level"), [("09721513", 1), ("243700243700", 0), ("aabbccddee", 0)])
 def test_written_releases_hold_under_every_loss(tmp_path, loss, values, level):
     """A release at the ends of its hierarchy is one that verification takes, whatever its loss."""
-    release = cl.anonymize(
+    release = cl.protect_table(
         pl.DataFrame({"q": list(values)}),
-        quasi_identifiers={"q": "suppress"},
-        rules=["k-anonymity=2"],
+        qi={"q": "suppress"},
+        rule=["k-anonymity=2"],
         loss=loss,
         levels={"q": level},
-        suppression_limit=0.5,
+        suppression=0.5,
     )
     release.write(tmp_path / "release")
 
@@ -75,7 +75,7 @@ def test_people_outside_the_hierarchy_are_the_population_s():
     people = pl.DataFrame({"age": ["41", "MARKER", "52"]})
     rule = cl.KMap(2, population=people, name="census.csv")
     with pytest.raises(InputError) as caught:
-        cl.anonymize(pl.DataFrame({"age": [41] * 9}), quasi_identifiers=AGES, rules=[cl.KAnonymity(5), rule])
+        cl.protect_table(pl.DataFrame({"age": [41] * 9}), qi=AGES, rule=[cl.KAnonymity(5), rule])
 
     assert (caught.value.file, caught.value.column) == ("census.csv", "age")
     assert "MARKER" not in str(caught.value)

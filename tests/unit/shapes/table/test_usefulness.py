@@ -11,16 +11,16 @@ RNG = np.random.default_rng(5)
 AGE = RNG.integers(20, 80, N)
 PATIENTS = pl.DataFrame({"age": AGE, "sex": RNG.choice(["F", "M"], N), "ill": np.where(AGE > 50, "yes", "no")})
 ASKED = {
-    "quasi_identifiers": {"age": "interval:5,20,40", "sex": "suppress"},
-    "rules": ["k-anonymity=3"],
+    "qi": {"age": "interval:5,20,40", "sex": "suppress"},
+    "rule": ["k-anonymity=3"],
     "accept": ["ill"],
-    "suppression_limit": 0,
+    "suppression": 0,
 }
 
 
 def useful(**more):
     """What is told of a release of the patients."""
-    return cl.anonymize(PATIENTS, **ASKED, **{"keep": ["ill"], **more}).custody.figures.get("usefulness", {})
+    return cl.protect_table(PATIENTS, **ASKED, **{"keep": ["ill"], **more}).custody.figures.get("usefulness", {})
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_model_of_the_target():
 def test_auc_is_that_of_pairs():
     """The figure is the share of pairs, one with the outcome and one without, that the scores put in order."""
     frame = PATIENTS.with_columns(ill=pl.Series(RNG.choice(["yes", "no"], N, p=[0.6, 0.4])))
-    release = cl.anonymize(frame, **ASKED, target="ill", levels={"age": 2, "sex": 0}, purpose="one-coding")
+    release = cl.protect_table(frame, **ASKED, target="ill", levels={"age": 2, "sex": 0}, purpose="one-coding")
     half = np.random.default_rng(0).permutation(N) % 2 == 0
     # Released records are sorted; those of the original have the labels of a level of 20 years.
     label = [f"{age // 20}{sex}" for age, sex in frame.select("age", "sex").rows()]

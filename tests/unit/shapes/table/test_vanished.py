@@ -17,7 +17,7 @@ def test_notes_name_common_categories_that_vanished():
     races = ["White"] * 60 + ["Black"] * 9 + ["Rare"] * 2
     frame = pl.DataFrame({"age": [40 + n % 3 for n in range(71)], "race": races})
     asked = {"age": "interval:5", "race": "suppress"}
-    release = cl.anonymize(frame, quasi_identifiers=asked, rules=["k-anonymity=10"], method="mondrian")
+    release = cl.protect_table(frame, qi=asked, rule=["k-anonymity=10"], method="mondrian")
     notes = " ".join(release.notes)
 
     assert "Of race, Black (9 records)" not in notes  # fewer than k
@@ -33,9 +33,9 @@ def test_counts_are_those_of_the_rows(tmp_path_factory, records):
     """Complete rows are counted one by one, and a category vanishes where no released row has it."""
     frame = pl.DataFrame(records)
     try:
-        release = cl.anonymize(
-            frame, quasi_identifiers={"age": "interval:10", "race": "suppress"}, rules=["k-anonymity=3"],
-            method="mondrian", suppression_limit=0.3, accept_empty=True,
+        release = cl.protect_table(
+            frame, qi={"age": "interval:10", "race": "suppress"}, rule=["k-anonymity=3"],
+            method="mondrian", suppression=0.3, accept_empty=True,
         )  # fmt: skip
     except NoSafeRelease:
         assume(False)
@@ -54,9 +54,7 @@ def test_the_report_of_the_custodian_names_them_and_the_release_does_not(tmp_pat
     races = ["Black", *["White"] * 4] * 60 + ["White"] * 60
     frame = pl.DataFrame({"age": ages, "race": races})
     asked = {"age": "interval:2,4", "race": "suppress"}
-    release = cl.anonymize(
-        frame, quasi_identifiers=asked, rules=["k-anonymity=9"], weights={"age": 50}, method="mondrian"
-    )
+    release = cl.protect_table(frame, qi=asked, rule=["k-anonymity=9"], weight={"age": 50}, method="mondrian")
     release.write(tmp_path / "out", custodian_dir=tmp_path / "own")
 
     assert release.custody.figures["vanished"] == {"race": [("Black", 60)]}

@@ -21,8 +21,8 @@ QUASI_IDENTIFIERS = {"age": cl.intervals(5, 10), "sex": cl.suppress()}
 def anonymize(frame=PEOPLE, /, **settings):
     """The release of the people, with these settings."""
     frame = settings.pop("frame", frame)
-    wanted = {"quasi_identifiers": QUASI_IDENTIFIERS, "rules": [cl.KAnonymity(3)], "id": "mrn", "codes": "diagnoses"}
-    return cl.anonymize(frame, **(wanted | settings))
+    wanted = {"qi": QUASI_IDENTIFIERS, "rule": [cl.KAnonymity(3)], "id": "mrn", "codes": "diagnoses"}
+    return cl.protect_table(frame, **(wanted | settings))
 
 
 def test_the_release_of_a_table_with_codes():
@@ -57,7 +57,7 @@ def test_codes_need_not_stand_in_order():
 def test_suppressed_records_can_be_kept_as_rows_of_stars():
     """A row of stars has a star for codes too, and is no class."""
     lonely = PEOPLE.with_columns(age=pl.when(pl.col("mrn") < "M04").then(99).otherwise(pl.col("age")))
-    release = anonymize(lonely, keep_suppressed=True, suppression_limit=0.5, level_bounds={"age": (0, 2)})
+    release = anonymize(lonely, keep_suppressed=True, suppression=0.5, level_bounds={"age": (0, 2)})
     stars = release.frame.filter(pl.col("age") == "*")
 
     assert stars.height == release.summary()["records"]["suppressed"]
@@ -75,7 +75,7 @@ def test_the_ids_can_be_keyed():
 
 def test_merging_classes_tells_more_counts():
     """Within a larger loss more occurrences of codes are told."""
-    one, other = anonymize(), anonymize(merge_bound=0.9)
+    one, other = anonymize(), anonymize(merge_classes=0.9)
 
     assert (
         one.summary()["codes"]["utility"]["occurrences_told"] <= other.summary()["codes"]["utility"]["occurrences_told"]
@@ -89,21 +89,18 @@ def test_merging_classes_tells_more_counts():
     [
         ({"codes": "diagnosis"}, "no such column. Did you mean 'diagnoses'?"),
         ({"sensitive": ["diagnoses"]}, "asked to be something else as well"),
-        ({"rules": ["l-diversity:sex=2"], "quasi_identifiers": {"age": "suppress"}}, "give k-anonymity as a rule"),
+        ({"rule": ["l-diversity:sex=2"], "qi": {"age": "suppress"}}, "give k-anonymity as a rule"),
         ({"m": 0}, "m is 0"),
         ({"max_cluster_size": 3}, "max_cluster_size is 3"),
-        ({"merge_bound": 1.5}, "a loss is a number from 0 to 1"),
-        ({"merge_bound": 0.5, "loss": "entropy"}, "cannot be merged by the loss entropy"),
+        ({"merge_classes": 1.5}, "a loss from 0 to 1"),
+        ({"merge_classes": 0.5, "loss": "entropy"}, "cannot be merged by the loss entropy"),
         ({"codes": None, "m": 3}, "for a column of codes"),
-        ({"codes": None, "merge_bound": 0.3}, "for a column of codes"),
+        ({"codes": None, "merge_classes": 0.3}, "for a column of codes"),
         ({"policy": cl.UtilityPolicy.of({"one": [MARKER]})}, "does not occur in the data"),
-        ({"quasi_identifiers": {}}, "No quasi-identifier was named"),
+        ({"qi": {}}, "No quasi-identifier was named"),
         ({"levels": {"age": 1, "sex": 0, "diagnoses": 1}}, "which have no levels"),
         ({"frame": PEOPLE.head(0)}, "has no records"),
-        (
-            {"rules": [cl.KAnonymity(3), cl.KMap(3, population=PEOPLE, name="all")]},
-            "compares classes with a population",
-        ),
+        ({"rule": [cl.KAnonymity(3), cl.KMap(3, population=PEOPLE, name="all")]}, "compares classes with a population"),
     ],
 )
 def test_what_cannot_be_asked(settings, words):
@@ -129,7 +126,7 @@ def test_a_code_that_reads_as_suppressed(cell):
 def test_codes_of_suppressed_patients_have_no_part(policy):
     """Whatever codes suppressed patients have, the release is the same."""
     lonely = PEOPLE.with_columns(age=pl.when(pl.col("mrn") < "M04").then(99).otherwise(pl.col("age")))
-    settings = {"suppression_limit": 0.5, "level_bounds": {"age": (0, 2)}, "policy": policy, "purpose": "one-coding"}
+    settings = {"suppression": 0.5, "level_bounds": {"age": (0, 2)}, "policy": policy, "purpose": "one-coding"}
     one = anonymize(lonely, **settings)
     kept = set(one.custody.crosswalk["original"])
     others = pl.when(pl.col("mrn").is_in(kept)).then(pl.col("diagnoses"))
@@ -142,7 +139,7 @@ def test_codes_of_suppressed_patients_have_no_part(policy):
 
 def test_what_was_proven_is_not_said_of_merged_classes():
     """The policy was the least lossy one; the release is not."""
-    search = anonymize(merge_bound=0.9).summary()["search"]
+    search = anonymize(merge_classes=0.9).summary()["search"]
 
     assert (search["optimal"], search["bound"], search["gap"]) == (False, None, None)
 
@@ -151,6 +148,6 @@ def test_too_few_patients_have_codes():
     """Where everybody who has codes would be suppressed there is no release, and no code is told."""
     rare = PEOPLE.with_columns(diagnoses=pl.when(pl.col("mrn") == "M00").then(pl.lit(MARKER)).otherwise(pl.lit("")))
     with pytest.raises(cl.NoSafeRelease, match="patients with codes would be suppressed") as refused:
-        anonymize(rare, suppression_limit=0.1)
+        anonymize(rare, suppression=0.1)
 
     assert MARKER not in str(refused.value)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import polars as pl
 import pytest
 
-from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy_rows, icd9, intervals
+from cloister import InputError, Trajectories, hierarchy_rows, icd9, intervals, protect_trajectories
 from cloister.shapes.trajectories.format.data import TrajectoriesRequest, weights_of
 from cloister.shapes.trajectories.format.domain import USUAL_AGES, Unknown, ValueTree, fitted, usual_codes
 from cloister.shapes.trajectories.format.request import attributes_of, joined
@@ -206,7 +206,7 @@ def test_the_classification_that_knows_more_codes_is_taken():
 def test_what_is_sensitive_must_be_named(options):
     """No release comes without the diversity that was asked for, or with that of the letters of a code."""
     with pytest.raises(InputError, match=r"sensitive|Sensitive"):
-        anonymize_trajectories(Trajectories.from_records([[("001", 3)], [("002", 3)]]), k=2, **options)
+        protect_trajectories(Trajectories.from_records([[("001", 3)], [("002", 3)]]), k=2, **options)
 
 
 def test_ages_that_a_file_lacks_are_counted():

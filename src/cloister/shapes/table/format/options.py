@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.settings.constraints import COLUMN, COLUMNS, FILE, TEXT, Described, ForEach, Interval, OneOf
 from cloister.settings.declaration import ByColumn, Help, Key, Keywords
-from cloister.settings.run_options import ENGINE, POLICY, K, ReleaseOptions
+from cloister.settings.run_options import ENGINE, POLICY, SEED, K, ReleaseOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -53,7 +53,7 @@ class TableSettings:
         Sequence["PrivacyRule | str"],
         Help("A further privacy rule, as k-anonymity=11. Repeatable.", "RULE", "--rule", tuple[str, ...]),
         Described('a list of rules, as "l-diversity:diagnosis=2"'),
-        Key(kind=tuple[str, ...]),
+        Key("rule", kind=tuple[str, ...]),
     ] = ()
     suppression: Annotated[
         Decimal | float | str,
@@ -239,7 +239,9 @@ class TableOptions(ReleaseOptions, TableSettings):
     data: Annotated[
         "Path | Query", Help("CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS; one row a patient.", option="DATA")
     ]
-    k: Annotated[int, Help("Records that must share every combination of quasi-identifiers.", option="-k"), K, Key()]
+    k: Annotated[
+        int | None, Help("Records that must share every combination of quasi-identifiers.", option="-k"), K, Key()
+    ]
     hierarchies: Annotated[
         Path | None,
         Help("Folder of ARX hierarchy files: STEM_hierarchy_COLUMN.csv or COLUMN.csv.", "DIR"),
@@ -275,7 +277,7 @@ class TableOptions(ReleaseOptions, TableSettings):
     max_cluster_size: Annotated[
         int | None, Help("Clusters of fewer patients are not split; 2k unless given.", "N"), Interval(int, 1), Key()
     ] = None
-    id: Annotated[str | None, Help("Column that identifies patients; must not repeat.", "COLUMN")] = None
+    id: Annotated[str | None, Help("Column that identifies patients; must not repeat.", "COLUMN"), COLUMN] = None
     missing_as: Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), TEXT, Key()] = None
     crosswalk: Annotated[
         Path | None, Help("Write the secret map from released to original ids here.", "FILE"), FILE, Key()
@@ -283,7 +285,7 @@ class TableOptions(ReleaseOptions, TableSettings):
     unmatched_values: Annotated[
         Path | None, Help("List values that their hierarchy does not hold here.", "FILE"), FILE, Key()
     ] = None
-    seed: Annotated[int, Help("Written to the manifest; nothing random protects a table.")] = 0
+    seed: Annotated[int, Help("Written to the manifest; nothing random protects a table."), SEED] = 0
     engine: Annotated[
         str,
         Help(

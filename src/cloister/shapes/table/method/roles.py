@@ -48,7 +48,7 @@ def decide_columns(
     if decided[QUASI_IDENTIFIER] and propose is None:
         raise InputError(
             f"{setting('undecided', QUASI_IDENTIFIER)} chooses hierarchies by the values of the columns, which are "
-            f"known where a table is read into memory. Name each column with {setting('quasi_identifiers')}, or give "
+            f"known where a table is read into memory. Name each column with {setting('qi')}, or give "
             f"{setting('engine', 'memory')}."
         )
     proposed = {column: propose(column) for column in decided[QUASI_IDENTIFIER]} if propose is not None else {}
@@ -146,12 +146,11 @@ def refuse_undecided(
         return
     if not undecided:
         raise InputError(
-            f"{no_quasi_identifier}Name them with {setting('quasi_identifiers')} or give a folder with "
-            f"{setting('hierarchies')}."
+            f"{no_quasi_identifier}Name them with {setting('qi')} or give a folder with {setting('hierarchies')}."
         )
     n = len(undecided)
     are = f"1 column of {file} is" if n == 1 else f"{n:,} columns of {file} are"
-    roles = f"{setting('quasi_identifiers')}, {setting('sensitive')}, {setting('keep')} or {setting('drop')}"
+    roles = f"{setting('qi')}, {setting('sensitive')}, {setting('keep')} or {setting('drop')}"
     raise UndecidedColumns(
         f"{no_quasi_identifier}{are} undecided, so nothing is released: "
         f"{listed(undecided, columns)}. Could somebody outside know the value of a patient? "

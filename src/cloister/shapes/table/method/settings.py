@@ -2,12 +2,10 @@
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import fields, replace
 from decimal import Decimal
-from numbers import Integral, Real
 from pathlib import Path
-from types import NoneType
 from typing import Unpack
 
 from cloister.errors import InputError, did_you_mean, setting
@@ -26,7 +24,7 @@ from cloister.privacy import (
     parse_rule,
 )
 from cloister.search import check_search
-from cloister.settings.declaration import Keywords, check_threads, settings_of
+from cloister.settings.declaration import Keywords, check_threads
 from cloister.settings.reading import HowRead
 from cloister.shapes.table.format.options import (
     AVERAGES,
@@ -247,72 +245,3 @@ def parse_ids(text: str) -> Ids:
     if text not in list(Ids):
         raise InputError(f"Ids can be {', '.join(Ids)}, not {text!r}.")
     return Ids(text)
-
-
-def _is(*types: type) -> Kind:
-    """Whether a value is of one of these types; True and False are no numbers."""
-    return lambda value: isinstance(value, types) and (bool in types or not isinstance(value, bool))
-
-
-def _is_range(value: object) -> bool:
-    """Whether these are the lowest and the highest level, None for the top."""
-    is_pair = isinstance(value, tuple | list) and len(value) == 2
-    return is_pair and _is(Integral)(value[0]) and _is(Integral, NoneType)(value[1])  # type: ignore[index]
-
-
-LISTS = ("rules", "sensitive", "drop", "keep", "accept", "undecided")
-BY_COLUMN = ("quasi_identifiers", "weights", "levels", "microaggregate", "level_bounds")
-NAMES = (_is(str), 'a list of the names of columns: ["ward"]')
-KINDS: dict[str, tuple[Kind, str]] = {
-    **{one.name: (_is(bool), "True or False") for one in settings_of(TableSettings) if one.kind is bool},
-    **dict.fromkeys(("loss", "purpose", "ids"), (_is(str), "a text")),
-    **dict.fromkeys(("method", "search", "store"), (_is(str, NoneType), "a text")),
-    **dict.fromkeys(("id", "patient", "target", "codes"), (_is(str, NoneType), "a text, the name of a column")),
-    **dict.fromkeys(("m", "seed"), (_is(Integral), "a whole number")),
-    **dict.fromkeys(("max_cluster_size", "threads"), (_is(Integral, NoneType), "a whole number")),
-    "merge_bound": (_is(Real, NoneType), "a number from 0 to 1"),
-    "id_key": (_is(bytes, NoneType), "bytes, at least 32 of them"),
-    "time_limit": (_is(Real, NoneType), "a number of seconds"),
-    "rules": (_is(str, PrivacyRule), 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
-    **dict.fromkeys(LISTS[1:-1], NAMES),
-    "undecided": (_is(str), 'a list of roles: ["drop"], or ["ward=drop"] for one column'),
-    "quasi_identifiers": (
-        lambda one: isinstance(one, str) or (hasattr(one, "bind") and not isinstance(one, type)),
-        'a hierarchy for each column, as an object or a text: {"sex": "suppress"}',
-    ),
-    "weights": (_is(Real), 'a number for each column: {"age": 2}'),
-    "levels": (_is(Integral), 'a whole number for each column: {"age": 1}'),
-    "microaggregate": (_is(str), 'mean or median for each column: {"age": "mean"}'),
-    "level_bounds": (_is_range, 'the lowest and the highest level of each column: {"age": (0, 2)}'),
-}
-"""What each setting takes in Python, and in words: where it has several values, each of them."""
-
-
-def check_kinds(settings: Mapping[str, object]) -> None:
-    """Refuse settings of a kind that they cannot have; what they say is not checked here."""
-    for name, value in settings.items():
-        if name not in KINDS:
-            continue
-        is_kind, words = KINDS[name]
-        parts: list[tuple[object, str, str | None]] = [(value, "", None)]
-        if name in LISTS:
-            if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
-                raise _refused(name, words, value)
-            parts = [(one, " in it", None) for one in value]
-        elif name in BY_COLUMN:
-            if value is None and name != "quasi_identifiers":
-                continue
-            if not isinstance(value, Mapping):
-                raise _refused(name, words, value)
-            if strange := [column for column in value if not isinstance(column, str)]:
-                raise _refused(name, words, strange[0], " as the name of a column")
-            parts = [(one, f" for column {column!r}", column) for column, one in value.items()]
-        for part, where, column in parts:
-            if not is_kind(part):
-                raise _refused(name, words, part, where, column)
-
-
-def _refused(name: str, words: str, given: object, where: str = "", column: str | None = None) -> InputError:
-    """The error, which names the kind of what was given and not the value."""
-    kind = f"the class {given.__name__}" if isinstance(given, type) else f"a value of type {type(given).__name__}"
-    return InputError(f"The setting {name} takes {words}, but {kind} was given{where}.", column=column)

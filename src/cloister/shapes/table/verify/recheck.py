@@ -240,7 +240,7 @@ def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
     if is_file or name not in BUILDERS or not (colon or "/" not in spec):
         raise InputError(
             f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
-            f"{setting('hierarchies', 'DIR')} or {setting('quasi_identifiers', f'{column}=FILE')}.",
+            f"{setting('hierarchies', 'DIR')} or {setting('qi', f'{column}=FILE')}.",
             column=column,
         )
     return parse_hierarchy(spec)
