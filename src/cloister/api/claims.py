@@ -15,13 +15,13 @@ WITHOUT = ("patients", "claims", "plan")
 
 
 @takes_settings(ClaimsOptions, WITHOUT)
-def protect_claims(claims: Claims, **settings: Any) -> ClaimsRelease:
+def protect_claims(claims: Claims, **keywords: Any) -> ClaimsRelease:
     """Return a safe release of patients and their claims, verified: its measured risk is below the plan's threshold.
 
     Parameters
     ----------
     claims : both files as read, with the plan, which states what is asked
-    **settings
+    **keywords
 
     Returns
     -------
@@ -43,7 +43,7 @@ def protect_claims(claims: Claims, **settings: Any) -> ClaimsRelease:
     if not isinstance(claims, Claims):
         raise InputError("protect_claims takes what cl.Claims.read returned.")
     options = options_of(
-        VERB, ClaimsOptions, settings, WITHOUT, patients=NOWHERE, claims=NOWHERE, plan=NOWHERE, out=NOWHERE
+        VERB, ClaimsOptions, keywords, WITHOUT, patients=NOWHERE, claims=NOWHERE, plan=NOWHERE, out=NOWHERE
     )
     ClaimsShape().check(options)
     release = PreparedHistories(options, run_of(), claims).protect()

@@ -33,14 +33,14 @@ class CodesKeywords(CodesOptions):
 
 
 @takes_settings(CodesKeywords, WITHOUT, more={"attributes": None})
-def protect_codes(codes: CodeSets | Any, **settings: Any) -> CodesRelease | GeneralizedCodesRelease:
+def protect_codes(codes: CodeSets | Any, **keywords: Any) -> CodesRelease | GeneralizedCodesRelease:
     """Return a safe release of code sets, verified: codes in parts, or sets of codes in place of a code.
 
     Parameters
     ----------
     codes : one set a patient; for disassociation also a dataframe of Spark with the columns ``id`` and ``codes``
         (separated by spaces), or ``id`` and ``code`` (one a line)
-    **settings : attributes : of generalization: a dataframe of auxiliary attributes, one row a patient and a column
+    **keywords : attributes : of generalization: a dataframe of auxiliary attributes, one row a patient and a column
         with the ids of the codes; released as recorded
 
     Returns
@@ -82,9 +82,9 @@ def protect_codes(codes: CodeSets | Any, **settings: Any) -> CodesRelease | Gene
     >>> whole.verify().holds
     True
     """
-    attributes = settings.pop("attributes", None)
+    attributes = keywords.pop("attributes", None)
     is_on_spark = is_spark_frame(codes)
-    options = options_of(VERB, CodesKeywords, settings, WITHOUT, data=NOWHERE, out=NOWHERE)
+    options = options_of(VERB, CodesKeywords, keywords, WITHOUT, data=NOWHERE, out=NOWHERE)
     CodesShape().check(options)
     if is_on_spark or is_spark(options.engine):
         return _on_spark(codes if is_on_spark else check_codes(codes), options)

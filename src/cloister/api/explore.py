@@ -68,8 +68,8 @@ def explore(
     >>> import cloister as cl
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [31, 34, 38, 39, 52, 57], "sex": ["F", "F", "M", "M", "M", "M"]})
-    >>> found = cl.explore(cl.protect_table, people, grid={"rules": [["k-anonymity=2"], ["k-anonymity=4"]]},
-    ...                    qi={"age": cl.intervals(10, 50), "sex": cl.suppress()})
+    >>> found = cl.explore(cl.protect_table, people, grid={"k": [2, 4]},
+    ...                    qi={"age": cl.intervals(10, 50), "sex": "suppress"}, accept_empty=True)
     >>> [(one.figures.risk, round(one.figures.loss, 2)) for one in found.outcomes]
     [(0.5, 0.05), (0.16666666666666666, 1.0)]
     """
@@ -127,8 +127,8 @@ def compare(*releases: Release | str | Path) -> Comparison:
     >>> import cloister as cl
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
-    >>> fine, coarse = (cl.protect_table(people, qi={"age": cl.intervals(10, 50)}, undecided="drop",
-    ...                              rule=[cl.KAnonymity(k)]) for k in (2, 3))
+    >>> fine, coarse = (cl.protect_table(people, k=k, qi={"age": cl.intervals(10, 50)}, undecided="drop",
+    ...                                  accept_empty=True) for k in (2, 3))
     >>> differing = cl.compare(fine, coarse).settings
     >>> differing["k"]
     {'1': '2', '2': '3'}

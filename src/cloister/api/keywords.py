@@ -79,7 +79,8 @@ def options_of(
     known = keywords_of(record, without)
     for name, value in given.items():
         if name not in known:
-            raise InputError(f"{verb} has no setting {name}.{did_you_mean(name, known)} It has {', '.join(known)}.")
+            hint = did_you_mean(name, known) or f" It has {', '.join(known)}."
+            raise InputError(f"{verb} has no setting {name}.{hint}")
         check_kind(known[name], value)
     needed = [name for name, one in known.items() if one.default is MISSING and name not in given]
     if needed:
@@ -173,7 +174,7 @@ def takes_settings(
         vars(verb)["__signature__"] = signature
         lines = "\n".join(f"    {name} : {_meaning(one)}" for name, one in known.items())
         verb.__doc__ = re.sub(
-            r"    \*\*settings(?: : (?=\w))?", lambda _: lines + "\n    ", verb.__doc__ or "", count=1
+            r"    \*\*keywords(?: : (?=\w))?", lambda _: lines + "\n    ", verb.__doc__ or "", count=1
         )
         return verb
 

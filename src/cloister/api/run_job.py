@@ -4,7 +4,15 @@ from functools import partial
 from pathlib import Path
 
 from cloister.errors import InputError, as_keyword, worded
-from cloister.jobs.first_jobs import SHAPES, FirstJob, FirstJobRequest, write_first_job
+from cloister.io import from_native
+from cloister.jobs.first_jobs import (
+    SHAPES,
+    FirstJob,
+    FirstJobRequest,
+    SuggestedSettings,
+    suggest_settings,
+    write_first_job,
+)
 from cloister.jobs.job_file import job_of, read_job
 from cloister.jobs.running import JobRun, try_job, write_job
 from cloister.results import Figures
@@ -62,7 +70,7 @@ def run_job(
     ...     "protect": [{"shape": "table", "source": "people", "qi": {"age": "interval:10,50", "sex": "suppress"}}],
     ... })
     >>> [(part["name"], part["risk"]) for part in done["parts"]], sorted(os.listdir(done["out"]))[0]
-    ([('people', 0.5)], 'people')
+    ([('people', 0.5)], 'README.txt')
     >>> folder.cleanup()
     """
     asked = job_run(job, custodian_dir)
@@ -84,21 +92,24 @@ def job_run(job: str | Path | Keywords, custodian_dir: str | Path | None = None)
     )
 
 
-def init(data: str | Path, out: str | Path, *, shape: str = "table", k: int = 5) -> FirstJob:
-    """Guess a job that protects a file, try it, and write it; the same as ``cloister init``, by the same code.
+def init(
+    data: object, out: str | Path | None = None, *, shape: str = "table", k: int = 5
+) -> FirstJob | SuggestedSettings:
+    """Suggest settings that protect a dataframe, or a job that protects a file, as ``cloister init`` does.
 
     Parameters
     ----------
-    data : CSV (also gzip'd) or Parquet file
-    out : where the job is written; must not exist
+    data : a dataframe; or a CSV (also gzip'd) or Parquet file
+    out : of a file: where the job is written; must not exist
     shape : ``"table"``, ``"codes"`` or ``"trajectories"``
     k : patients that must look the same
 
     Returns
     -------
-    FirstJob
-        Its ``text``, ``columns`` (what each was taken for, how surely and why), and a ``problem`` if it gives no
-        release as it is.
+    SuggestedSettings or FirstJob
+        Of a dataframe ``columns`` (the suggested role of each, how surely and why), ``undecided`` and the
+        ``settings`` for `protect_table`. Of a file the job as ``text``, its ``columns``, and a ``problem`` if it gives
+        no release as it is.
 
     Notes
     -----
@@ -112,11 +123,22 @@ def init(data: str | Path, out: str | Path, *, shape: str = "table", k: int = 5)
     >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57, 33] * 5, "sex": ["F", "F", "F", "M", "M", "F"] * 5})
     >>> folder = tempfile.TemporaryDirectory()
     >>> people.write_csv(os.path.join(folder.name, "people.csv"))
+    >>> suggested = cl.init(people, k=2)
+    >>> sorted(suggested.settings["qi"]), suggested.undecided
+    (['age', 'sex'], ())
+    >>> cl.protect_table(people, **suggested.settings).verify().holds
+    True
     >>> made = cl.init(os.path.join(folder.name, "people.csv"), os.path.join(folder.name, "job.toml"))
     >>> [(one.column, one.role) for one in made.columns]
     [('age', 'quasi-identifier'), ('sex', 'quasi-identifier')]
     >>> folder.cleanup()
     """
+    if not isinstance(data, str | Path):
+        if out is not None or shape != "table":
+            raise InputError("A job is suggested for a file. For a dataframe leave out where it goes, and its shape.")
+        return suggest_settings(from_native(data).frame, k)
+    if out is None:
+        raise InputError("Name the file that the job is written to, as in cl.init('patients.csv', 'job.toml').")
     if shape not in SHAPES:
         raise InputError(
             f"A first job can be of {', '.join(SHAPES)}, not of {shape!r}. Claims have a plan of their own."

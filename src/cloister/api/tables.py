@@ -34,14 +34,14 @@ class TableKeywords(TableOptions):
 
 
 @takes_settings(TableKeywords, WITHOUT, more={"id_key": None, "level_bounds": None, "progress": None})
-def protect_table(frame: Any, **settings: Any) -> TableRelease:
+def protect_table(frame: Any, **keywords: Any) -> TableRelease:
     """Return the safe release of a table with the least information loss, verified.
 
     Parameters
     ----------
     frame : pandas, Polars or PyArrow table or DuckDB relation; one row a patient. A pandas index is never kept. A
         dataframe of Spark, classic or by Connect, is counted where it is; methods that need rows are refused then.
-    **settings : id_key : a secret of at least 32 bytes, for ``ids="hmac"``
+    **keywords : id_key : a secret of at least 32 bytes, for ``ids="hmac"``
     level_bounds : lowest and highest level of a column; None for its top; as ``"interval:5,10@0-1"`` in ``qi``
     progress : called now and then with the progress of the search
 
@@ -78,12 +78,12 @@ def protect_table(frame: Any, **settings: Any) -> TableRelease:
     >>> release.verify().holds
     True
     """
-    id_key, bounds = settings.pop("id_key", None), settings.pop("level_bounds", None)
-    run = run_of(settings.pop("progress", None))
-    settings["qi"] = _with_bounds(settings.get("qi"), bounds or {})
-    if isinstance(decision := settings.get("undecided"), str):
-        settings["undecided"] = (decision,)
-    options = options_of(VERB, TableKeywords, settings, WITHOUT, data=NOWHERE, out=NOWHERE)
+    id_key, bounds = keywords.pop("id_key", None), keywords.pop("level_bounds", None)
+    run = run_of(keywords.pop("progress", None))
+    keywords["qi"] = _with_bounds(keywords.get("qi"), bounds or {})
+    if isinstance(decision := keywords.get("undecided"), str):
+        keywords["undecided"] = (decision,)
+    options = options_of(VERB, TableKeywords, keywords, WITHOUT, data=NOWHERE, out=NOWHERE)
     if id_key is not None and not isinstance(id_key, bytes):
         raise InputError("id_key must be bytes, at least 32 of them.")
     TableShape().check(options)

@@ -17,13 +17,13 @@ WITHOUT = ("id", "code", "age", "date", "anchor", "age_unit", "attributes", "ids
 
 
 @takes_settings(TrajectoriesOptions, WITHOUT, more={"attributes": None})
-def protect_trajectories(trajectories: Trajectories, **settings: Any) -> TrajectoriesRelease:
+def protect_trajectories(trajectories: Trajectories, **keywords: Any) -> TrajectoriesRelease:
     """Return a safe release of trajectories, verified: every released trajectory is that of at least k patients.
 
     Parameters
     ----------
     trajectories : one sequence of (code, age) pairs a patient
-    **settings : attributes : a dataframe of auxiliary attributes, one row a patient, with the ids of the trajectories;
+    **keywords : attributes : a dataframe of auxiliary attributes, one row a patient, with the ids of the trajectories;
         released as recorded
 
     Returns
@@ -54,10 +54,10 @@ def protect_trajectories(trajectories: Trajectories, **settings: Any) -> Traject
     >>> release.verify().holds
     True
     """
-    attributes = settings.pop("attributes", None)
-    if isinstance(column := settings.get("sensitive"), str):
-        settings["sensitive"] = (column,)
-    options = options_of(VERB, TrajectoriesOptions, settings, WITHOUT, data=NOWHERE, out=NOWHERE)
+    attributes = keywords.pop("attributes", None)
+    if isinstance(column := keywords.get("sensitive"), str):
+        keywords["sensitive"] = (column,)
+    options = options_of(VERB, TrajectoriesOptions, keywords, WITHOUT, data=NOWHERE, out=NOWHERE)
     TrajectoriesShape().check(options)
     check_trajectories(trajectories)
     given = GivenTrajectories(trajectories, joined_frame(attributes, trajectories.ids, "the trajectories"))

@@ -12,7 +12,7 @@ import polars as pl
 
 from cloister.errors import InputError, InternalError, NoSafeRelease
 from cloister.evidence.column import Guess
-from cloister.evidence.roles import DROP, PATIENT, QUASI, UNDECIDED
+from cloister.evidence.roles import DROP, PATIENT, QUASI, SENSITIVE, UNDECIDED
 from cloister.evidence.table import guess_table
 from cloister.io import CodeColumns, Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
@@ -20,6 +20,7 @@ from cloister.io.query import IN_FILES
 from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
 from cloister.jobs.job import Job
 from cloister.jobs.job_file import parse_job
+from cloister.settings.declaration import Keywords
 from cloister.settings.reading import ReadingWords, how_read
 from cloister.shapes.claims.method.first_plan import filled_template, roles_of, toml_text
 from cloister.sources import form_of, profiled, read_table
@@ -57,6 +58,32 @@ class FirstJob:
     job: Job = field(repr=False)  # the same, read back
     columns: tuple[Guess, ...]  # what each column was taken for
     problem: str | None = None  # why it gives no release as it is; None if it does, or was not tried
+
+
+@dataclass(frozen=True)
+class SuggestedSettings:
+    """What `cloister.protect_table` may be asked for a dataframe, by what its columns seem to be.
+
+    Columns that are undecided have no role in ``settings``: `protect_table` refuses them until they get one.
+    """
+
+    columns: tuple[Guess, ...]  # the role that is suggested for each column, how surely and why
+    settings: Keywords  # keywords of `protect_table`
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The columns for which nothing shows a role."""
+        return tuple(one.column for one in self.columns if one.role == UNDECIDED)
+
+
+def suggest_settings(frame: pl.DataFrame, k: int) -> SuggestedSettings:
+    """Suggest settings for a table by the names and contents of its columns."""
+    found = guess_table(frame, "the dataframe").columns
+    roles = roles_of(found)
+    settings: dict[str, object] = {"k": k, "qi": {one.column: one.hierarchy for one in found if one.role == QUASI}}
+    settings |= {key: [one.column for one in found if one.role == key] for key in (SENSITIVE, DROP)}
+    settings |= {key: roles[key] for key in (ID, PATIENT) if key in roles}
+    return SuggestedSettings(tuple(found), settings)
 
 
 def first_job(

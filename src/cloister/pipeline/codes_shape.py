@@ -52,6 +52,11 @@ class CodesShape(KeyedShape[CodesOptions]):
     def check(self, options: CodesOptions) -> None:
         """Refuse words that no setting has, and settings that the method does not look at."""
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
+        if options.ids not in IDS:
+            raise InputError(
+                f"{setting('ids')} can be {' or '.join(IDS)} for code sets in this version: records of data.csv may be "
+                "reconstructed ones, which are no patient's, so that none can have a patient's id."
+            )
         check_words(options)
         for name, methods in METHODS_OF.items():
             if getattr(options, name) is not None and options.method not in methods:
@@ -59,11 +64,6 @@ class CodesShape(KeyedShape[CodesOptions]):
                     f"{setting(name)} is for the method {' or '.join(methods)}, but the method is {options.method}. "
                     f"Leave it out, or choose another method with {setting('method')}."
                 )
-        if options.ids not in IDS:
-            raise InputError(
-                f"{setting('ids')} can be {' or '.join(IDS)} for code sets in this version: records of data.csv may be "
-                "reconstructed ones, which are no patient's, so that none can have a patient's id."
-            )
         check_threads(options.threads)
         check_seed(options.seed)
 

@@ -258,9 +258,9 @@ def _needs_rows(options: TableOptions) -> str | None:
 
 def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesRequested | None":
     """What is asked of a column of codes, which is loaded only for that."""
-    asked = {name: getattr(options, name) for name in ("m", "policy", "max_cluster_size")}
-    asked["merge_classes"] = options.merge_bound
-    given = [setting(name) for name, value in asked.items() if value is not None]
+    of_codes = {name: getattr(options, name) for name in ("m", "policy", "max_cluster_size")}
+    of_codes |= {"merge_classes": options.merge_bound}
+    given = [setting(name) for name, value in of_codes.items() if value is not None]
     if options.codes is None:
         if given:
             raise InputError(

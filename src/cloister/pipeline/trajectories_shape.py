@@ -52,13 +52,13 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
     def check(self, options: TrajectoriesOptions) -> None:
         """Refuse words that no setting has, and settings that do not fit each other."""
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
-        check_words(options)
         if options.ids != "number":
             raise InputError(
                 f"{setting('ids')} can be number alone for trajectories in this version: the number holds the pairs of "
                 "a patient together, so that it cannot be dropped, and it follows from what is released, so that it "
                 "links nothing."
             )
+        check_words(options)
         if options.seed < 0:
             raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
         check_threads(options.threads)

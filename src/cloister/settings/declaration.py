@@ -10,9 +10,9 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, did_you_mean, setting
 
-from .constraints import Constraint, Described, ForEach, Interval, Kind, OneOf, constraint_of, describe
+from .constraints import Constraint, Described, ForEach, Interval, Kind, OneOf, alternatives, constraint_of, describe
 
 Value = TypeVar("Value")
 Keywords: TypeAlias = Mapping[str, Any]
@@ -174,9 +174,9 @@ def command_words(record: type, given: Keywords, skipped: Iterable[str] = ()) ->
     return words
 
 
-def check_words(options: object) -> None:
-    """Refuse words that a setting with a choice does not have."""
-    for one in settings_of(type(options)):
+def check_words(options: object, record: type | None = None) -> None:
+    """Refuse words that a setting with a choice does not have; ``record``: whose settings, if not all of them."""
+    for one in settings_of(record or type(options)):
         word = getattr(options, one.name)
         if isinstance(one.constraint, OneOf) and word is not None:
             check_word(one.word, word, one.constraint.words)
@@ -185,7 +185,8 @@ def check_words(options: object) -> None:
 def check_word(name: str, word: str, known: Iterable[str]) -> None:
     """Refuse a word that a setting does not have."""
     if word not in (words := tuple(known)):
-        raise InputError(f"{setting(name)} can be {', '.join(words)}, not {word!r}.")
+        hint = did_you_mean(word, words) if isinstance(word, str) else ""
+        raise InputError(f"{setting(name)} can be {alternatives(words)}, not {word!r}.{hint}")
 
 
 def check_numbers(record: type, keywords: Keywords) -> None:

@@ -93,7 +93,7 @@ class ReadingWords:
             value = getattr(self, name)
             is_alone = isinstance(value, str) and name != "missing"
             object.__setattr__(self, name, (value,) if is_alone else tuple(value))
-        check_words(self)
+        check_words(self, ReadingWords)
 
     @property
     def said(self) -> dict[str, object]:

@@ -222,8 +222,8 @@ def refused_by_the_library():
         {**ward, "undecided": ["drop"], "id": "mrn", "ids": "hmac", "id_key": b"short"},
     )
     return [
-        *(partial(cl.protect_table, frame, rules=["k-anonymity=5"], **options) for options in asked),
-        partial(cl.assess, frame, quasi_identifiers=["ward"], population=frame.head(60)),
+        *(partial(cl.protect_table, frame, rule=["k-anonymity=5"], **options) for options in asked),
+        partial(cl.assess, frame, qi=["ward"], population=frame.head(60)),
     ]
 
 

@@ -132,7 +132,7 @@ def test_settings_of_the_other_shape_are_refused(place):
     frame, codes = hospital_patients(n=10), cl.CodeSets.read("codes.csv")
     with pytest.raises(cl.InputError, match="m, k: not for a table"):
         cl.assess(frame, m=[1], k=5)
-    with pytest.raises(cl.InputError, match="quasi_identifiers, threshold: not for code sets"):
+    with pytest.raises(cl.InputError, match="qi, threshold: not for code sets"):
         cl.assess(codes, qi=["age"], threshold=0.1)
     with pytest.raises(cl.InputError, match="no records"):
         cl.assess(frame.clear(), qi=["age"])

@@ -122,7 +122,7 @@ def test_what_cannot_be_done_is_refused(place, capsys, words):
 def test_settings_of_tables_are_refused():
     """Python says what does not belong to the data, and refuses data of nobody."""
     trajectories = cl.Trajectories.from_records([[("401.1", 40)]])
-    with pytest.raises(cl.InputError, match="quasi_identifiers, threads: not for trajectories"):
+    with pytest.raises(cl.InputError, match="qi, threads: not for trajectories"):
         cl.assess(trajectories, qi=["age"], threads=1)
     with pytest.raises(cl.InputError, match="no patients"):
         cl.assess(cl.Trajectories.from_records([]))

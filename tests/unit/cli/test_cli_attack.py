@@ -171,7 +171,7 @@ def test_a_job_of_one_part_needs_no_name(files, capsys):
         assert json.loads(capsys.readouterr().out)["levels"]
     assert run(["verify", "out", "--original", "people.csv", "-k", "4", "--json"]) == 0
     checks = json.loads(capsys.readouterr().out)["checks"]
-    assert "the manifest and the report of the job say what its parts say" in checks
+    assert "the manifest of the job, and the figures of its report, say what its parts say" in checks
     assert not [check for check in checks if check.startswith("people: ")]
     assert run(["verify", "out", "-k", "39"]) == 1
     assert "k" in capsys.readouterr().err

@@ -102,7 +102,7 @@ def test_the_manifest(release, manifest):
     assert found["settings"]["policy"] == "level:1"
     assert found["utility"]["are"] is None
     assert "exact" not in found["utility"]
-    assert found["files"].keys() == FILES - {"release.json", "report.html", "report.json", "README.txt"}
+    assert found["files"].keys() == FILES - {"release.json"}
 
 
 @pytest.mark.parametrize("kind", ["long", "gzip", "parquet", "semicolons"])
@@ -351,8 +351,8 @@ BAD = {
     "m of 0": (WIDE, ("-m", "0"), "m is 0"),
     "small clusters": (WIDE, ("--max-cluster-size", "3"), "max_cluster_size is 3"),
     "threshold": (WIDE, ("--inference-threshold", "0"), "threshold"),
-    "refine": (WIDE, ("--refine", "all"), "--refine can be tree, paper, off"),
-    "safe": (WIDE, ("--inference-check", "yes"), "--inference-check can be off, report, enforce"),
+    "refine": (WIDE, ("--refine", "all"), "--refine can be tree, paper or off"),
+    "safe": (WIDE, ("--inference-check", "yes"), "--inference-check can be off, report or enforce"),
     "method": (WIDE, ("--method", "mdav"), "--method can be disassociation"),
     "engine": (WIDE, ("--engine", "sparkle"), "--engine can be auto, memory"),
     "hmac": (WIDE, ("--ids", "hmac:key"), "no patient's"),

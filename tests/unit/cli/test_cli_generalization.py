@@ -96,7 +96,7 @@ def test_the_manifest(release, manifest):
         "are": None,
     }
     assert found["risk"] == {"smallest_term": 7, "terms_below_k": 0, "unique_records": 1}
-    assert found["files"].keys() == FILES - {"release.json", "report.html", "report.json", "README.txt"}
+    assert found["files"].keys() == FILES - {"release.json"}
     assert found["settings"]["privacy"] == "all:2"
 
 
@@ -312,8 +312,8 @@ BAD = {
     "privacy folder": (WIDE, ("--privacy", "."), "is a folder"),
     "visits": (WIDE, ("--privacy", "visits:nowhere.csv"), "nowhere.csv"),
     "by records": (WIDE, ("--method", "apriori", "--privacy", "records"), "Give -m, or choose the method cba"),
-    "uncovered": (WIDE, ("--uncovered", "keep"), "--uncovered can be generalize, suppress"),
-    "loss": (WIDE, ("--loss", "arx"), "--loss can be ilm, ul"),
+    "uncovered": (WIDE, ("--uncovered", "keep"), "--uncovered can be generalize or suppress"),
+    "loss": (WIDE, ("--loss", "arx"), "--loss can be ilm or ul"),
     "hierarchy": (WIDE, ("--code-hierarchy", "nowhere.csv"), "nowhere.csv"),
     "max_cluster_size": (WIDE, ("--max-cluster-size", "9"), "--max-cluster-size is for the method disassociation"),
     "refine": (WIDE, ("--refine", "tree"), "--refine is for the method disassociation, but the method is cba"),

@@ -99,7 +99,7 @@ def test_a_new_setting_is_there_at_once():
     [
         ("job.toml: protect[1].k must be a whole number from 2.", "k"),
         ("job.toml: protect[2].plan.risk.threshold must be a number.", "plan.risk.threshold"),
-        (f"{setting('merge_bound')} is for codes.", "merge_classes"),
+        (f"{setting('merge_classes')} is for codes.", "merge_classes"),
         ("job.toml: sources.p.delimiter must be one character.", "delimiter"),
         ("Something else.", ""),
     ],
