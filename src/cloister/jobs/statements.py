@@ -61,7 +61,9 @@ def script_of(parts: Mapping[str, AnyManifest]) -> Script | None:
 
 def script_of_shown(parts: Sequence[str], shown: Sequence[ShownPart]) -> Script:
     """Return the script of parts with these names, given what is shown of some of them."""
-    facts = {"parts": parts, "shown": shown, "pairs": _compared(shown), "most_columns": MOST_COLUMNS}
+    pairs = _compared(shown)
+    read = {number for pair in pairs for number in (pair.one, pair.two)}
+    facts = {"parts": parts, "shown": shown, "read": read, "pairs": pairs, "most_columns": MOST_COLUMNS}
     return Script(TEMPLATE, facts)
 
 
