@@ -5,7 +5,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.release.folder import read_tables
 from cloister.shapes.codes.data import CODES, ID
-from cloister.shapes.disassociation.verify.original import CLASS, SET, miscounted
+from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
 
 
 def broken(folder, manifest, released):
@@ -21,5 +21,16 @@ def broken(folder, manifest, released):
         "order": bool(text.null_count()) or not text.is_sorted(),
         "ids": ID in frame.columns and frame[ID].to_list() != numbers,
         "codes": miscounted(cells.with_columns(pl.lit(0).alias(CLASS)), released) > 0,
+        "listed codes": _are_overdrawn(cells, released),
     }
     return [promise for promise, is_broken in found.items() if is_broken]
+
+
+def _are_overdrawn(cells, released):
+    """Whether a code that is only listed stands in more records than one and those that have no other."""
+    held, alone = (
+        frame.explode(SET).group_by(pl.col(SET).alias(CODE))
+        for frame in (cells, cells.filter(pl.col(SET).list.len() == 1))
+    )
+    both = held.len(COUNT).join(alone.len("alone"), on=CODE, how="left").join(counts_allowed(released), on=CODE)
+    return bool((both[COUNT] > both["least"] + both["alone"].fill_null(0)).any())

@@ -16,7 +16,7 @@ from tests.made.equal_outputs import stopped_clocks
 from tests.made.examples import IS_FULL
 from tests.made.forms import FORMS
 from tests.made.tampering import report_rewritten, reports_replaced, resealed, restated, script_rewritten, sealed
-from tests.oracles import reconstruction
+from tests.oracles import codes_in_table, reconstruction, verified_claims
 from tests.soak.command import cloister
 from tests.soak.evidence import is_evidence
 from tests.soak.forgeries import Target, contents
@@ -27,9 +27,11 @@ from cloister.errors import CloisterError
 from cloister.io.write import write_csv, write_parquet
 from cloister.release.folder import json_bytes, read_manifest
 from cloister.release.manifest import form_of, script_of, typed
+from cloister.shapes.claims.format.manifest import ClaimsPromise
 from cloister.shapes.disassociation.verify.verify import verify
 from cloister.shapes.registry import FORMS as REGISTERED
 from cloister.shapes.registry import load
+from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.verification.driver import Opened, Request
 
 MAKERS = {**FORMS, "words": forms.words}
@@ -365,8 +367,13 @@ def broken_by_comparing(folder, manifest, form):
         if form == "disassociation":
             # Only clusters whose numbers fit each other can be counted.
             broken = list(verify(files).failures) or reconstruction.broken(folder, manifest, files)
+        elif form == "claims":
+            broken = verified_claims.broken(files, ClaimsPromise.of(manifest))
         else:
             broken = list(checker.verify(opened).failures)
+            if form == "table_with_codes" and not broken:
+                column, promised = manifest.codes.column, guarantee_of(manifest)
+                broken = codes_in_table.broken(files.frame, promised, column, files.released)
         return broken, broken or checker.derive(opened).differing(manifest.published()) + checker.contradictions(opened)
     except CloisterError as error:
         return None, [error.text]

@@ -8,8 +8,20 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from cloister.errors import CloisterError
-from cloister.release.folder import any_manifest, hashes_of, read_figures, read_manifest
-from cloister.release.head import SCHEMA, UNBOUND, Count, FileName, Hash, Moment, Positive, Section, Version, fitting
+from cloister.release.folder import any_manifest, hashes_of, is_file, read_figures, read_manifest
+from cloister.release.head import (
+    SCHEMA,
+    SCRIPT,
+    UNBOUND,
+    Count,
+    FileName,
+    Hash,
+    Moment,
+    Positive,
+    Section,
+    Version,
+    fitting,
+)
 from cloister.release.manifest import AnyManifest, outline_of, rules_of, typed
 from cloister.report.release_warnings import warnings_of, warnings_of_job
 from cloister.report.sentences import guarantee_sentences
@@ -45,8 +57,9 @@ def only_part(folder: Path) -> Path:
 
 
 def files_of_parts(folder: Path, names: list[str]) -> dict[str, str]:
-    """Return the hash of every file of every part, by its path inside the folder."""
+    """Return the hash of the script, and of every file of every part, by its path inside the folder."""
     files = sorted(path for name in names for path in (folder / name).iterdir() if path.is_file())
+    files += [folder / SCRIPT] if is_file(folder / SCRIPT) else []
     return hashes_of(folder, [path.relative_to(folder).as_posix() for path in files])
 
 

@@ -20,12 +20,14 @@ from cloister.release.folder import (
     read_manifest,
     report_failures,
 )
-from cloister.release.head import MANIFEST, REPORTS, UNBOUND, UNBOUND_REPORT, read_section
+from cloister.release.head import MANIFEST, REPORTS, SCRIPT, UNBOUND, UNBOUND_REPORT, read_section
 from cloister.release.manifest import AnyManifest, outline_of, typed
-from cloister.results import Manifest, Verdict
+from cloister.results import Checks, Manifest, Verdict
+from cloister.verification.script import note
 
 from .manifest import UNLINKABLE, JobManifest, describe_job, files_of_parts, part_names, parts_shown
 from .recheck_spelling import respell
+from .statements import files_read, script_of
 from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
 Numbers = NDArray[np.intp]
@@ -98,14 +100,26 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         checks += [type(check)(f"{whose}{check}") for check in verdict.checks]
         unchecked += [(what, f"{whose}{why}") for what, why in verdict.unchecked]
         manifests[name] = read_manifest(place)
-    failures = _failures(folder, manifest, manifests)
+    failures, together = _failures(folder, manifest, manifests), Checks()
+    check_together(folder, {name: typed(one) for name, one in manifests.items()}, together)
     unbound = [UNBOUND_REPORT] if outline_of(manifest).schema_ == UNBOUND else []
-    checks += ["the manifest of the job, and the figures of its report, say what its parts say", UNLINKABLE]
-    return Verdict(HOW, tuple(checks), tuple(failures), (*unchecked, *unbound))
+    checks += [
+        *together.done,
+        "the manifest of the job, and the figures of its report, say what its parts say",
+        UNLINKABLE,
+    ]
+    return Verdict(HOW, tuple(checks), (*failures, *together.failures), (*unchecked, *unbound))
+
+
+def check_together(folder: Path, parts: Mapping[str, AnyManifest], checks: Checks) -> None:
+    """Run the script of the parts together."""
+    script = script_of(parts)
+    if script is not None:
+        note(checks, script.run(folder, files_read(parts)))
 
 
 def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
-    there = {entry.name for entry in folder.iterdir()} - {MANIFEST, *REPORTS, *manifests}
+    there = {entry.name for entry in folder.iterdir()} - {MANIFEST, SCRIPT, *REPORTS, *manifests}
     failures = [f"{len(there)} files do not belong to the release"] if there else []
     # Nothing is checked key by key: the manifest that these parts have is made again, and must be this one.
     job, _ = read_section(JobManifest, manifest)

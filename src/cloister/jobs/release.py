@@ -19,7 +19,7 @@ import polars as pl
 from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
 from cloister.release.folder import any_manifest, hashes_of, is_release, json_bytes, read_figures, report_json
-from cloister.release.head import FIGURES, MANIFEST, README, REPORT, REPORTS, WITHOUT_RECORDS, same
+from cloister.release.head import FIGURES, MANIFEST, README, REPORT, REPORTS, SCRIPT, WITHOUT_RECORDS, same
 from cloister.release.manifest import outline_of, typed
 from cloister.release.release import is_internal
 from cloister.report import render_job, render_readme
@@ -39,6 +39,7 @@ from .manifest import (
     parts_shown,
 )
 from .spelling import respell
+from .statements import script_of
 from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
 
@@ -127,7 +128,7 @@ def is_job_release(folder: Path) -> bool:
     parts = there & {*names}
     own = [folder / name for name in there - parts]
     return (
-        there <= {MANIFEST, *REPORTS, *names}
+        there <= {MANIFEST, SCRIPT, *REPORTS, *names}
         and all(is_release(folder / name) for name in parts)
         and all(path.is_file() and not path.is_symlink() for path in own)
     )
@@ -160,9 +161,13 @@ def finish_job(
     tested: Iterable[tuple[str, str]] | None = None,
 ) -> Manifest:
     """Write the manifest and the report of a job, and return the manifest; ``tested``: as of `describe_job`."""
+    parts = {name: typed(manifest) for name, manifest in manifests.items()}
+    script = script_of(parts)
+    if script is not None:
+        write_private(folder / SCRIPT, script.text().encode())
     described = describe_job(
         job.name,
-        {name: typed(manifest) for name, manifest in manifests.items()},
+        parts,
         seed=job.seed,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(seconds, DIGITS),

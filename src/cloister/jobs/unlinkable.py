@@ -160,5 +160,9 @@ def shown_of(folder: Path, manifest: AnyManifest) -> ReleasedPart | None:
     texts = pl.DataFrame([as_text(column) for column in frame])
     suppressed = pl.all_horizontal(pl.all().eq_missing(pl.lit(ROOT)))
     generalized = frozenset(column for column, role in roles.items() if role == QUASI)
-    k = max([2, *(rule["k"] for rule in rules_of(manifest) if "k" in rule)])
-    return ReleasedPart(texts.filter(~suppressed), k, generalized, manifest.method != FULL_DOMAIN)
+    return ReleasedPart(texts.filter(~suppressed), k_of(manifest), generalized, manifest.method != FULL_DOMAIN)
+
+
+def k_of(manifest: AnyManifest) -> int:
+    """Return how many patients share what is known of one."""
+    return max([2, *(int(rule["k"]) for rule in rules_of(manifest) if "k" in rule)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
 from cloister.release.release import Custody
 from cloister.results import Stopwatch
@@ -22,6 +23,7 @@ from cloister.shapes.claims.method.protect import deidentify, load_kernels, sett
 from cloister.shapes.claims.method.release import ClaimsRelease, lay_out
 from cloister.shapes.claims.verify.original import PreparedOriginal
 from cloister.shapes.claims.verify.recheck import crosswalk_of
+from cloister.shapes.claims.verify.steps import repeat_steps
 from cloister.shapes.claims.verify.verify import verify
 
 from .provenance import add_provenance, check_useful, passed
@@ -56,7 +58,10 @@ def protect_claims(
         risk = risk_of_release(protected, laid, plan)
     with watch.stage("verify"):
         origin = np.asarray(encoding.patient_rows[laid.patients], dtype=np.int64)
-        original = PreparedOriginal(prepared.claims, origin)
+        again = repeat_steps(data)
+        if again.lines != prepared.lines:
+            raise InternalError("The steps before the search did not do what they do in SQL.")
+        original = PreparedOriginal(again.claims, origin)
         promise = ClaimsPromise(laid.form, published, risk)
         check = partial(verify, promise=promise, original=original)
         passed(check(laid.files))

@@ -19,7 +19,9 @@ from cloister.shapes.disassociation.format.manifest import NO_SETS, MethodSettin
 from cloister.shapes.disassociation.method.protect import load_kernels
 from cloister.shapes.disassociation.method.release import exact_figures
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
-from cloister.shapes.table.method.data import Ids, TableRequest
+from cloister.shapes.table.format.guarantee import Guarantee
+from cloister.shapes.table.format.manifest import guarantee_of
+from cloister.shapes.table.method.data import TableRequest
 from cloister.shapes.table_with_codes.format.data import (
     CodesRequested,
     derive_with_codes,
@@ -40,14 +42,14 @@ class CheckOfBoth:
     """Checks a table as it was protected, its codes reduced to whether there are any; and its codes."""
 
     of_table: Callable[[pl.DataFrame], Verdict]
+    promised: Guarantee
     column: str
-    id_column: str | None
     secret: DisassociationSecret
 
     def __call__(self, frame: pl.DataFrame, released: Disassociation) -> Verdict:
         """Return the verdict on a table with codes."""
         of_table = self.of_table(with_presence(frame, self.column))
-        return verify_both(of_table, frame, self.column, self.id_column, released, self.secret)
+        return verify_both(of_table, frame, self.promised, self.column, released, self.secret)
 
 
 def protect_table_with_codes(
@@ -78,10 +80,10 @@ def protect_table_with_codes(
     )
     with watch.stage("protect"):
         both = interruptible(lambda: protect_codes_of(table_run.protected, table_run.request, read, asked, seed))
-    released, id_column = both.protected.released, None if request.ids is Ids.DROP else request.id
+    released = both.protected.released
     secret = DisassociationSecret(both.codes, both.protected.cluster_of)
     with watch.stage("verify"):
-        check = CheckOfBoth(table_run.check, asked.column, id_column, secret)
+        check = CheckOfBoth(table_run.check, guarantee_of(table_run.derived.stated), asked.column, secret)
         passed(check(both.frame, released))
     with watch.stage("measure"):
         method = asked.request(released.k, both.policy)

@@ -21,9 +21,9 @@ from cloister.release.figures import figures_of
 from cloister.release.folder import check_files, figure_failures, formulas_in, manifest_failures, read_data
 from cloister.release.head import CODEBOOK, MANIFEST, UNBOUND, UNBOUND_REPORT, ManifestHead
 from cloister.release.manifest import AnyManifest, script_of, typed
-from cloister.results import Checks, Manifest, Verdict
+from cloister.results import Manifest, Verdict
 from cloister.settings.reading import ReadingWords
-from cloister.verification.script import Finding, note
+from cloister.verification.script import Finding
 
 CHECKED = (
     "files are as they were released, and no others are there",
@@ -115,8 +115,6 @@ class Opened(Generic[M, F, O]):
 class Checker(ABC, Generic[M, F, O]):
     """What is special in checking releases of one form."""
 
-    is_in_sql = False  # whether its promises are those of the script alone
-
     def fetch(self, _manifest: M, _request: Request) -> F | None:
         """Return the records that are in a database; None where the folder has them."""
         return None
@@ -172,9 +170,6 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     derived = checker.derive(release)
     failures = [f"{place} in {MANIFEST} does not follow from the files" for place in derived.differing(manifest)]
     failures += [*checker.contradictions(release), *_codebook_failures(folder, derived.codebook())]
-    if not checker.is_in_sql:
-        note(checks := Checks(), release.findings())
-        failures += checks.failures
     failures += _figure_failures(folder, stated, derived)
     failures = failures or checker.unexpected(release)
     unchecked = (*verdict.unchecked, *([UNBOUND_REPORT] if stated.schema_ == UNBOUND else []))

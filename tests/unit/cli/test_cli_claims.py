@@ -146,7 +146,7 @@ def test_few_who_are_left_out_are_not_counted(cloister, tmp_path):
 
 
 CHANGES = [
-    ("patients.csv", "\n1,", "\n2,", "ids are numbers in released order"),
+    ("patients.csv", "\n1,", "\n2,", "patients are numbered 1, 2, 3 ... in the order of the file"),
     ("claims.csv", "\n1,", "\n9999,", "every claim is that of a patient"),
     ("patients.csv", ",0\n", ",2\n", "flags of patients are 0 or 1"),
     ("claims.csv", ",0,0\n", ",1,0\n", "cells whose flags say that they were suppressed are empty"),

@@ -142,19 +142,20 @@ def test_a_file_without_columns(release, cloister, file):
     assert cloister("verify", release).code == 1
 
 
-def test_labels_are_those_of_their_level(release, cloister):
-    """A level told coarser than the labels that stand in the file."""
+def test_labels_are_those_of_their_level(refused):
+    """A level told coarser than the labels that stand in the file, and a hierarchy told with fewer levels."""
 
     def coarser(manifest):
-        manifest["columns"]["patients"]["age"].update(top=3, level=3)
+        manifest["columns"]["patients"]["age"]["level"] = 3
         manifest["choice"]["levels"]["patients"]["age"] = 3
+
+    def lower(manifest):
+        coarser(manifest)
+        manifest["columns"]["patients"]["age"]["top"] = 3
         manifest["choice"]["lattice"] = manifest["choice"]["lattice"] * 4 // 5
 
-    restated(release, coarser)
-    found = cloister("verify", release)
-
-    assert found.code == 1
-    assert "labels of patients are those of the levels declared" in found.err
+    assert "labels of patients are those of the levels in release.json" in refused(coarser)
+    assert "a release says: columns" in refused(lower)
 
 
 def test_a_cell_that_was_blanked_is_counted(release, cloister):
@@ -170,7 +171,7 @@ def test_a_cell_that_was_blanked_is_counted(release, cloister):
     found = cloister("verify", release)
 
     assert found.code == 1
-    assert "steps in release.json does not follow from the files" in found.err
+    assert "as many cells are suppressed as release.json states" in found.err
 
 
 def lied_of_risk(manifest):

@@ -8,6 +8,7 @@ import pytest
 from tests.made.claims_files import PLAN, write_files
 
 from cloister.cli.main import run
+from cloister.pipeline import claims as pipeline
 from cloister.shapes.claims.format.data import StepLine
 from cloister.shapes.claims.method import prepare as method
 
@@ -32,11 +33,10 @@ def files(tmp_path_factory):
 
 
 def protected(files, out):
-    """Protect the claims, and return the code of verifying them with their original and the crosswalk."""
+    """Protect the claims; return the exit code, and what verifying them with original and crosswalk takes."""
     given = [str(files / name) for name in ("patients.csv", "claims.csv")]
     more = ["--plan", str(files / "plan.toml"), "--crosswalk", str(out / "map.csv"), "-q"]
-    assert run(["protect", "claims", *given, *more, "--out", str(out / "release")]) == 0
-    return run(["verify", str(out / "release"), "--original", *given, *more])
+    return run(["protect", "claims", *given, *more, "--out", str(out / "release")]), ["--original", *given, *more]
 
 
 def of_data(change):
@@ -79,7 +79,10 @@ def counting(n):
 
 def test_steps_done_rightly_hold(files, tmp_path):
     """As they are, the steps of the method are those of the verifier."""
-    assert protected(files, tmp_path) == 0
+    code, against = protected(files, tmp_path)
+
+    assert code == 0
+    assert run(["verify", str(tmp_path / "release"), *against]) == 0
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,12 @@ def test_steps_done_rightly_hold(files, tmp_path):
     ],
 )
 def test_a_step_done_wrongly_is_rejected(files, tmp_path, monkeypatch, capsys, step, wrong):
-    """The release says that the step was done; the original shows that it was not."""
+    """Nothing is released; and if it was, the release says that the step was done, and the original that it was not."""
     monkeypatch.setattr(method, step, wrong(getattr(method, step)))
+    refused, _ = protected(files, tmp_path)
+    left = list(tmp_path.iterdir())
+    monkeypatch.setattr(pipeline, "repeat_steps", method.prepare)
+    code, against = protected(files, tmp_path)
 
-    assert protected(files, tmp_path) == 1
+    assert (refused, left, code) == (3, [], 0)
+    assert run(["verify", str(tmp_path / "release"), *against]) == 1

@@ -33,16 +33,73 @@ Level = Callable[[str], str]
 
 
 @dataclass(frozen=True)
+class Bands:
+    """A level of bands, each from a number on; what is below the first stays as it is, and so does `162+`.
+
+    ``reads_top_coded``: whether `15+` falls into the band of 15
+    """
+
+    starts: tuple[int, ...]
+    names: tuple[str, ...]
+    reads_top_coded: bool = False
+
+    def __call__(self, text: str) -> str:
+        """Return the label of a number."""
+        number = text.removesuffix("+") if self.reads_top_coded else text
+        if not number.isdigit():
+            return text
+        place = bisect_right(self.starts, int(number)) - 1
+        return self.names[place] if place >= 0 else str(int(number))
+
+
+@dataclass(frozen=True)
+class EqualBands:
+    """A level of bands of equal width from 0 on, named by their first and last number, and the next one.
+
+    ``unit``: the days of what the name counts; ``last``: from a number on there is one band, of this name
+    """
+
+    width: int
+    name: str
+    unit: int = 1
+    last: tuple[int, str] | None = None
+
+    def __call__(self, text: str) -> str:
+        """Return the label of a number; `162+` stays as it is."""
+        if not text.isdigit():
+            return text
+        first = int(text) // self.unit // self.width * self.width
+        if self.last is not None and first >= self.last[0]:
+            return self.last[1]
+        return self.name.format(first=first, last=first + self.width - 1, next=first + self.width)
+
+
+@dataclass(frozen=True)
+class NumberRange:
+    """The whole numbers from 0 on that a hierarchy covers, top-coded ones too; ``top_coded``: the only one of these."""
+
+    needs: str
+    most: int | None = None
+    top_coded: str | None = None
+
+    def covers(self, text: str) -> bool:
+        """Return whether a text is one of them."""
+        is_top_coded = text == self.top_coded if self.top_coded else TOP_CODED.fullmatch(text) is not None
+        if not is_top_coded and DAYS.fullmatch(text) is None:
+            return False
+        return self.most is None or int(text.removesuffix("+")) <= self.most
+
+
+@dataclass(frozen=True)
 class NamedHierarchy:
     """Levels that functions name, from fine to coarse, between the value itself and `*`; each nested in the next.
 
-    The domain is the distinct values present.
+    The domain is the distinct values present; ``numbers``: which these may be, where they are numbers.
     """
 
     kind: str
     levels: tuple[Level, ...] = field(repr=False)
-    accepts: Callable[[str], bool] = field(default=lambda _: True, repr=False)
-    needs: str = field(default="text", repr=False)
+    numbers: NumberRange | None = field(default=None, repr=False)
 
     @property
     def spec(self) -> str:
@@ -51,15 +108,17 @@ class NamedHierarchy:
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Those of the distinct values that it does not cover."""
-        return [value for value in values if value is not None and not self.accepts(value)]
+        if self.numbers is None:
+            return []
+        return [value for value in values if value is not None and not self.numbers.covers(value)]
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the hierarchy bound to these distinct values."""
         texts, missing = texts_in_order(values)
-        n_outside = len(self.outside(texts))
-        require_cover(
-            column, n_outside, len(texts), f"are not {self.needs}", "Correct them, or name another hierarchy."
-        )
+        if self.numbers is not None:
+            problem = f"are not {self.numbers.needs}"
+            n_outside = len(self.outside(texts))
+            require_cover(column, n_outside, len(texts), problem, "Correct them, or name another hierarchy.")
         labels = [[level(text) for text in texts] for level in self.levels]
         return add_ends(column, texts, missing, labels, [group_sizes(names) for names in labels], len(texts))
 
@@ -97,74 +156,40 @@ class CodesOrNone:
         return add_ends(column, texts, missing, labels, leaves, bound.n_leaves - missing + 1)
 
 
-def _is_numbers(text: str) -> bool:
-    return DAYS.fullmatch(text) is not None or TOP_CODED.fullmatch(text) is not None
+def _age(width: int) -> EqualBands:
+    return EqualBands(width, "[{first}-{last}]", last=None if width == 5 else (80, "80+"))
 
 
-def _bands(*bands: tuple[int, str]) -> Level:
-    """A level of bands, each from a number on; what is below the first stays as it is, and so does `162+`."""
-    starts, names = [start for start, _ in bands], [name for _, name in bands]
-
-    def label(text: str) -> str:
-        if not text.isdigit():
-            return text
-        place = bisect_right(starts, int(text)) - 1
-        return names[place] if place >= 0 else str(int(text))
-
-    return label
+def _months(count: int) -> EqualBands:
+    return EqualBands(count, "[{first}-{next}) months", unit=30)
 
 
-def _every(width: int, name: Callable[[int], str]) -> Level:
-    """A level of equal bands from 0 on, named by their place."""
-    return lambda text: name(int(text) // width) if text.isdigit() else text
+def _days(most: int) -> NumberRange:
+    return NumberRange(f"whole numbers of days from 0 to {most:,}", most)
 
 
-def _age(width: int) -> Level:
-    def name(place: int) -> str:
-        start = place * width
-        return "80+" if start >= 80 and width > 5 else f"[{start}-{start + width - 1}]"
-
-    return _every(width, name)
-
-
-def _hospital(*bands: tuple[int, str]) -> Level:
-    level = _bands(*bands)
-    return lambda text: level(text.removesuffix("+"))
-
-
-def _months(count: int) -> Level:
-    return _every(30 * count, lambda place: f"[{place * count}-{(place + 1) * count}) months")
-
-
-def _of_days(kind: str, *levels: Level, most: int = MOST_DAYS) -> NamedHierarchy:
-    def accepts(text: str) -> bool:
-        return _is_numbers(text) and int(text.removesuffix("+")) <= most
-
-    return NamedHierarchy(kind, levels, accepts, f"whole numbers of days from 0 to {most:,}")
-
-
-AGE = NamedHierarchy("age", (_age(5), _age(10), _age(20)), _is_numbers, "whole numbers of years")
+AGE = NamedHierarchy("age", (_age(5), _age(10), _age(20)), NumberRange("whole numbers of years"))
 DAYS_IN_HOSPITAL = NamedHierarchy(
     "days-in-hospital",
-    (_hospital((0, "0"), (1, "1"), (2, "[2-4]"), (5, "[5-14]"), (15, "15+")), _hospital((0, "0"), (1, "1+"))),
-    lambda text: DAYS.fullmatch(text) is not None or text == "15+",
-    "whole numbers of days",
+    (Bands((0, 1, 2, 5, 15), ("0", "1", "[2-4]", "[5-14]", "15+"), True), Bands((0, 1), ("0", "1+"), True)),
+    NumberRange("whole numbers of days", top_coded="15+"),
 )
-LENGTH_OF_STAY = _of_days(
+LENGTH_OF_STAY = NamedHierarchy(
     "length-of-stay",
-    _bands(
-        (7, "[1-2] weeks"),
-        (15, "(2-4] weeks"),
-        (29, "(4-8] weeks"),
-        (57, "(8-12] weeks"),
-        (85, "(12-26] weeks"),
-        (183, "26+ weeks"),
+    (
+        Bands(
+            (7, 15, 29, 57, 85, 183),
+            ("[1-2] weeks", "(2-4] weeks", "(4-8] weeks", "(8-12] weeks", "(12-26] weeks", "26+ weeks"),
+        ),
+        Bands((0, 1, 2, 7), ("none", "1", "[2-6]", "7+")),
     ),
-    _bands((0, "none"), (1, "1"), (2, "[2-6]"), (7, "7+")),
+    _days(MOST_DAYS),
 )
-DAYS_SINCE_FIRST = _of_days("days-since-first-claim", _months(1), _months(3), _months(6))
-WEEKS_SINCE_FIRST = _of_days("weeks-since-first-claim", _every(7, lambda week: f"week {week}"))
-PAY_DELAY = _of_days("pay-delay", _months(1), _months(3), most=MOST_DELAY)
+DAYS_SINCE_FIRST = NamedHierarchy("days-since-first-claim", (_months(1), _months(3), _months(6)), _days(MOST_DAYS))
+WEEKS_SINCE_FIRST = NamedHierarchy(
+    "weeks-since-first-claim", (EqualBands(1, "week {first}", unit=7),), _days(MOST_DAYS)
+)
+PAY_DELAY = NamedHierarchy("pay-delay", (_months(1), _months(3)), _days(MOST_DELAY))
 
 
 def _coarser(role: str, groups: Groups | None = None) -> Level:
@@ -198,9 +223,9 @@ OF_GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "pl
 """Hierarchies that begin at groups, with the role whose columns they are for."""
 
 
-def hierarchies(tables: Mapping[str, str]) -> dict[str, Callable[[], Hierarchy]]:
+def hierarchies(tables: Mapping[str, str]) -> dict[str, Callable[[], NamedHierarchy]]:
     """Return the words for hierarchies that a plan has besides builders and files."""
-    found: dict[str, Callable[[], Hierarchy]] = {one.kind: partial(replace, one) for one in OF_NUMBERS}
+    found: dict[str, Callable[[], NamedHierarchy]] = {one.kind: partial(replace, one) for one in OF_NUMBERS}
     found |= {role: partial(_of_codes, role, tables) for role in ("diagnosis", "procedure")}
     return found | {kind: partial(NamedHierarchy, kind, (_coarser(role),)) for kind, role in OF_GROUPS.items()}
 

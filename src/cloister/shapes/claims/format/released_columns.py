@@ -20,7 +20,7 @@ from cloister.settings.toml import typed
 
 from .code_systems import EXCLUDING, KINDS, kinds_of, shipped_rules
 from .data import Step
-from .hierarchies import bounds_of, hierarchy_named, split_bounds
+from .hierarchies import bounds_of, hierarchies, hierarchy_named, split_bounds
 from .plan import CHOSEN, NEVER_RELEASED, PSEUDONYMS, ClaimsPlan, section_errors
 
 PATIENTS, CLAIMS = TABLES = "patients", "claims"
@@ -113,7 +113,14 @@ class ClaimsForm(Section):
         if any(any(section_errors(table, plan.of(table))) for table in TABLES):  # among them that each has one id
             return False
         has_all = all(plan.of(table).qi.keys() <= tops[table].keys() for table in TABLES)
-        return has_all and bool(plan.claims.qi) and self == form_of(plan, tops) and all(levels_allowed(self, plan))
+        is_of_plan = has_all and bool(plan.claims.qi) and self == form_of(plan, tops)
+        return is_of_plan and self.has_known_tops() and all(levels_allowed(self, plan))
+
+    def has_known_tops(self) -> bool:
+        """Whether the highest level of each hierarchy with a name of its own is that of the hierarchy."""
+        known = hierarchies({})
+        columns = [column for table in TABLES for column in self.of(table).values() if column.hierarchy in known]
+        return all(column.top == len(known[str(column.hierarchy)]().levels) + 1 for column in columns)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -86,7 +86,7 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the promise."""
         secret = None if release.original is None else release.original.secret
-        verdict = verify(release.files, ClaimsPromise.of(release.manifest), secret)
+        verdict = verify(release.files, ClaimsPromise.of(release.manifest), secret, release.findings())
         more = WORD_ONLY if secret is None or secret.origin is None else STEPS_AGAIN
         return replace(verdict, checks=(*verdict.checks, more))
 

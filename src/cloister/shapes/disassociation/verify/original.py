@@ -184,24 +184,15 @@ def _rows(owner: Integers, items: Codes | Integers, begin: Integers, length: int
     return np.stack([column[order] for column in columns])
 
 
-def miscounted(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> int:
+def miscounted(rows: pl.DataFrame, released: Disassociation) -> int:
     """Return how many codes stand in rows of a class more or less often than the clusters allow.
 
-    Rows are the class of each record, 0 where there are none, and its codes, those that repeat not numbered. In a
-    reconstruction of ours (``is_drawn``) a code of an item chunk is given to one record, and otherwise to records
-    that would have no code, so that it is alone.
+    Rows are the class of each record, 0 where there are none, and its codes, those that repeat not numbered. A count
+    outside these bounds is that of no data set behind the clusters.
     """
-    # A count outside these bounds is that of no data set behind the clusters, so the file is not one of ours.
-    kind = pl.col(CLASS).cast(pl.Int64)
-    found = rows.explode(SET).group_by(kind, pl.col(SET).alias(CODE)).len(COUNT)
+    found = rows.explode(SET).group_by(pl.col(CLASS).cast(pl.Int64), pl.col(SET).alias(CODE)).len(COUNT)
     both = counts_allowed(released).join(found, on=[CLASS, CODE], how="full", coalesce=True)
-    most = pl.col("most")
-    if is_drawn:
-        single = rows.filter(pl.col(SET).list.len() == 1)
-        alone = single.group_by(kind, pl.col(SET).list.first().alias(CODE)).len("alone")
-        both = both.join(alone, on=[CLASS, CODE], how="left")
-        most = pl.min_horizontal(most, pl.col("least") + pl.col("alone").fill_null(0))
-    fits = both.select(pl.col(COUNT).is_between(pl.col("least"), most).fill_null(value=False)).to_series()
+    fits = both.select(pl.col(COUNT).is_between(pl.col("least"), pl.col("most")).fill_null(value=False)).to_series()
     return int((~fits).sum())
 
 

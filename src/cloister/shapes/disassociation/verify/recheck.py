@@ -27,8 +27,6 @@ ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSec
 class DisassociationChecker(Checker[DisassociationManifest, Disassociation, DisassociationSecret]):
     """Checks disassociated code sets."""
 
-    is_in_sql = True
-
     def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
         """Read the clusters."""
         return read_clusters(folder / CLUSTERS)

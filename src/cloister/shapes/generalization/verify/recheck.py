@@ -176,8 +176,6 @@ ReleaseFolder = Opened[GeneralizationManifest, GeneralizedFile, CodesOriginal]
 class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, CodesOriginal]):
     """Checks generalized code sets."""
 
-    is_in_sql = True
-
     def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
         """Read the data file and its terms."""
         ((name, typed),) = read_tables(folder, manifest).items()

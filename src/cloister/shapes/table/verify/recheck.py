@@ -35,8 +35,6 @@ ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]
 class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
     """Checks a table, in its folder or in a database."""
 
-    is_in_sql = True
-
     def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
         """Count the records that are in a database."""
         if manifest.table is None:

@@ -144,7 +144,7 @@ def find_broken(frame: pl.DataFrame, promised: Guarantee, sizes: tuple[int, int]
     """
     facts = facts_of_promise(promised, sizes, None) | {"codes": None, "file": DATA[0]}
     facts |= _counting(is_tally=is_tally(frame))
-    return Script(TEMPLATE, facts).run_on({DATA[0]: _by_place(frame)})
+    return Script(TEMPLATE, facts).run_on({DATA[0]: by_place(frame)})
 
 
 def find_violating(
@@ -161,9 +161,9 @@ def find_violating(
     promised = Guarantee(tuple(names), {names[0]: 0}, 0, None, 0)
     facts = facts_of_promise(promised, (0, 0), None) | _counting(is_tally=True) | {"codes": None, "file": DATA[0]}
     facts |= {"cells": {name: place for place, name in enumerate(names) if place}, "rules": rules}
-    frames = {DATA[0]: _by_place(cells)}
+    frames = {DATA[0]: by_place(cells)}
     if whole is not None:
-        frames["original"] = _by_place(whole)
+        frames["original"] = by_place(whole)
     found: list[set[int]] = [set() for _ in rules]
     rows = Script(CLASSES, facts).rows_on(frames)
     for place, violating in rows or ():
@@ -176,7 +176,7 @@ def _counting(*, is_tally: bool) -> dict[str, object]:
     return {"is_tally": is_tally, "records": "coalesce(sum(alike), 0)::BIGINT" if is_tally else "count(*)"}
 
 
-def _by_place(frame: pl.DataFrame) -> pl.DataFrame:
+def by_place(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns without their names, which may be patterns to Polars or that of the counts."""
     columns = [frame.get_column(column) for column in table_columns(frame)]
     named = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])

@@ -1,7 +1,6 @@
 """A table with codes checked again, in memory or from its folder: table, codes, and whether they fit each other."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,14 @@ from cloister.hierarchy import ROOT
 from cloister.io import as_text
 from cloister.release.folder import read_tables
 from cloister.release.head import CLUSTERS
-from cloister.results import Verdict
+from cloister.results import Checks, Verdict
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.format.data import Disassociation
 from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
 from cloister.shapes.disassociation.verify.recheck import chunk_failures, expectation_failures
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.disassociation.verify.verify import verify as verify_codes
+from cloister.shapes.table.format.guarantee import Guarantee
 from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.verify.recheck import check_table, checked, derive, found_in, original_of, source_of
 from cloister.shapes.table.verify.verify import generalized
@@ -31,60 +31,34 @@ from cloister.shapes.table_with_codes.format.data import (
     words_of,
 )
 from cloister.verification.driver import Checker, Opened, Request
+from cloister.verification.script import note
+
+from .statements import find_unfit
 
 
 def verify_both(
     table: Verdict,
     frame: pl.DataFrame,
+    promised: Guarantee,
     column: str,
-    id_column: str | None,
     released: Disassociation,
-    secret: DisassociationSecret | None = None,
+    secret: DisassociationSecret,
 ) -> Verdict:
-    """Return the verdict on a table with codes, given that on the table alone.
+    """Return the verdict on a table with codes in memory, given that on the table alone.
 
     The secret is the true codes of the rows that have any, in their order, and the cluster of each.
     """
     codes = verify_codes(released, secret)
-    passed, failures = [*table.checks, *codes.checks], [*table.failures, *codes.failures]
-    if not failures:
-        for promise, holds in agreements(frame, column, id_column, released, secret):
-            (passed if holds else failures).append(promise)
-    return Verdict(f"{table.how}; {codes.how}", tuple(passed), tuple(failures), table.unchecked)
-
-
-def agreements(
-    frame: pl.DataFrame,
-    column: str,
-    id_column: str | None,
-    released: Disassociation,
-    secret: DisassociationSecret | None = None,
-) -> Iterator[tuple[str, bool]]:
-    """Promises about table and codes together, each with whether it holds; the clusters must be sound.
-
-    That classes have k records or more, and only records with codes or only without, is for the verifier of tables.
-    """
-    known = {*frame.columns} - {column, id_column}
-    fits = len(released.class_columns) > 0 and known >= {*released.class_columns}
-    yield "clusters are those of classes of the table", fits
-    if not fits:
-        return
-    texts = pl.DataFrame([as_text(series) for series in frame])
-    shown = pl.col(column).is_not_null() & (pl.col(column) != ROOT)
-    rows = classes_of_rows(texts.filter(shown), column, released)
-    yield "every class with codes has clusters of as many records, and no other has", sizes_agree(rows, released)
-    words = rows[SET].str.split(" ")
-    is_single = not rows[SET].str.contains(r"^ | $|  ").any()
-    in_order = bool((words.list.unique().list.sort() == words).all()) and is_single
-    yield "codes stand in order, each once in a cell", in_order
-    yield "each class has its codes as often as its clusters allow", counts_agree(rows, released)
-    others = [pl.col(name).fill_null("") for name in texts.columns if name not in (column, id_column)]
-    same = texts.select(pl.struct(others).rle_id().alias("run"), pl.col(column).fill_null("").alias(SET))
-    in_order = bool(same.equals(same.sort("run", SET, maintain_order=True)))
-    yield "rows that are equal in all else stand in the order of their codes", in_order
-    if secret is not None:
-        own = released.class_of[secret.cluster_of]
-        yield "every record is in a cluster of its class", np.array_equal(rows[CLASS].to_numpy(), own)
+    checks = Checks()
+    checks.done += [*table.checks, *codes.checks]
+    checks.failures += [*table.failures, *codes.failures]
+    if not checks.failures and note(checks, find_unfit(frame, promised, column, released)):
+        texts = pl.DataFrame([as_text(series) for series in frame])
+        rows = texts.filter(pl.col(column).is_not_null() & (pl.col(column) != ROOT))
+        found = classes_of_rows(rows, column, released)[CLASS].to_numpy()
+        is_own = np.array_equal(found, released.class_of[secret.cluster_of])
+        checks.require(is_own, "every record is in a cluster of its class")
+    return replace(checks.verdict(f"{table.how}; {codes.how}"), unchecked=table.unchecked)
 
 
 def classes_of_rows(rows: pl.DataFrame, column: str, released: Disassociation) -> pl.DataFrame:
@@ -107,9 +81,9 @@ def sizes_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
     return np.array_equal(found, expected)
 
 
-def counts_agree(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> bool:
+def counts_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
     """Return whether each code stands in rows of each class as often as some data set behind its clusters has it."""
-    return not miscounted(rows.select(CLASS, pl.col(SET).str.split(" ")), released, is_drawn=is_drawn)
+    return not miscounted(rows.select(CLASS, pl.col(SET).str.split(" ")), released)
 
 
 def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
@@ -146,8 +120,6 @@ ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
 class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
     """Checks table and codes, each by itself and one against the other."""
 
-    is_in_sql = True
-
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
         """Read the data file and the clusters."""
         # Rows, never runs of them: each has a set of codes of its own.
@@ -179,7 +151,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         failures = [*found.failures, *codes.failures]
         promised = []
         if codes.holds:
-            promised = [*_together(files, manifest), *_compared(release, original)]
+            promised = _compared(release, original)
             failures += [f"not so: {promise}" for promise, holds in promised if not holds]
         of_table = (*found.checks, *checked(manifest, original.reduced))
         checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
@@ -202,14 +174,6 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         return expectation_failures(release.files.released, release.request)
-
-
-def _together(files: _Files, manifest: TableWithCodesManifest) -> list[tuple[str, bool]]:
-    """Promises about table and codes together, each with whether it holds."""
-    guarantee, column = guarantee_of(manifest), manifest.codes.column
-    expected = tuple(name for name in guarantee.levels if name != column)
-    named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
-    return [named, *agreements(files.frame, column, guarantee.id, files.released)]
 
 
 def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
@@ -237,6 +201,6 @@ def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]
     return [
         (
             "each class has as many patients of the original with codes, and each code as often as its clusters allow",
-            sizes_agree(known, released) and counts_agree(known, released, is_drawn=False),
+            sizes_agree(known, released) and counts_agree(known, released),
         )
     ]

@@ -48,8 +48,6 @@ ReleaseFolder = Opened[TrajectoriesManifest, WrittenTrajectories, Secret]
 class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Secret]):
     """Checks trajectories."""
 
-    is_in_sql = True
-
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
         """Read the data file and the attributes file."""
         tables = {name: _numbered(frame.cast(pl.String), name) for name, frame in read_tables(folder, manifest).items()}

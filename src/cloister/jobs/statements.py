@@ -1,0 +1,100 @@
+"""What the parts of a job promise together, as SQL: what ``verify.sql`` in its folder checks, from the released files.
+
+Each part has a script of its own. Values that are written in another way in each part, and labels at other levels, are
+compared by `cloister verify` alone (`unlinkable`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from cloister.release.head import MANIFEST, QUASI
+from cloister.release.manifest import AnyManifest
+from cloister.verification.script import Script, names_in_sql
+
+from .unlinkable import k_of
+
+TEMPLATE = "jobs/verify.sql.j2"
+
+FOLDER = "jobs"
+"""Where the template is: no released column has a name of its views in SQL."""
+
+MOST_COLUMNS = 8
+"""Columns that two parts have in common; all sets of so many are counted at once, and of more none."""
+
+
+@dataclass(frozen=True)
+class ShownPart:
+    """The file of a part that has one row a patient, by its path in the folder of the job.
+
+    ``names``: of all its columns in SQL; ``columns``: the same of those that could lead to another part
+    """
+
+    name: str
+    file: str
+    delimiter: str
+    names: Mapping[str, str]
+    columns: Mapping[str, str]
+    quasi_identifiers: frozenset[str]
+    k: int
+
+
+@dataclass(frozen=True)
+class ComparedParts:
+    """Two parts, by their numbers, with the columns that both have, and how many rows each value must lead to.
+
+    ``told``: places of those that are not quasi-identifiers of both; of these alone, k records share each value anyway.
+    """
+
+    one: int
+    two: int
+    names: tuple[str, str]
+    both: tuple[str, ...]
+    told: tuple[int, ...]
+    k: int
+
+
+def script_of(parts: Mapping[str, AnyManifest]) -> Script | None:
+    """Return the script that checks the parts together; None where there is only one."""
+    return None if len(parts) < 2 else script_of_shown(list(parts), _shown(parts))
+
+
+def script_of_shown(parts: Sequence[str], shown: Sequence[ShownPart]) -> Script:
+    """Return the script of parts with these names, given what is shown of some of them."""
+    pairs = _compared(shown)
+    read = {number for pair in pairs for number in (pair.one, pair.two)}
+    facts = {"parts": parts, "shown": shown, "read": read, "pairs": pairs, "most_columns": MOST_COLUMNS}
+    return Script(TEMPLATE, facts)
+
+
+def files_read(parts: Mapping[str, AnyManifest]) -> list[str]:
+    """Return the files that the script reads, by their paths in the folder of the job."""
+    return [MANIFEST, *(f"{name}/{MANIFEST}" for name in parts), *(one.file for one in _shown(parts))]
+
+
+def _shown(parts: Mapping[str, AnyManifest]) -> list[ShownPart]:
+    """Return what is shown of each part that has one row a patient in its folder."""
+    found = []
+    for name, manifest in parts.items():
+        rows = None if manifest.is_in_database else manifest.one_row_a_patient()
+        if rows is None or not rows[1]:
+            continue
+        file, roles = rows
+        columns = next(spec.columns for spec in manifest.file_specs() if spec.name == file)
+        names, quasi = names_in_sql(columns or (), FOLDER), (name for name, role in roles.items() if role == QUASI)
+        own = {column: names[column] for column in roles}
+        delimiter = manifest.settings.delimiter
+        found.append(ShownPart(name, f"{name}/{file}", delimiter, names, own, frozenset(quasi), k_of(manifest)))
+    return found
+
+
+def _compared(shown: Sequence[ShownPart]) -> list[ComparedParts]:
+    """Return the pairs of parts that have columns in common by which rows could lead to few."""
+    found = []
+    for (own, one), (other, two) in combinations(enumerate(shown, start=1), 2):
+        both = tuple(column for column in one.columns if column in two.columns)
+        exempt = one.quasi_identifiers & two.quasi_identifiers
+        told = tuple(place for place, column in enumerate(both, start=1) if column not in exempt)
+        if told:
+            found.append(ComparedParts(own, other, (one.name, two.name), both, told, max(one.k, two.k)))
+    return found
