@@ -112,44 +112,23 @@ def test_more_diversity_than_there_are_records(repeated):
 
 
 FIELDS = {
-    "a negative seed": (("seed", -1), "says: seed"),
-    "a path": (("settings", "source", "/home/user/x.csv"), "settings.source"),
-    "a host": (("machine", {"host": "x"}), "machine"),
-    "more seconds": (("seconds", {"d_occurs": 1}), "seconds"),
-    "more said": (("zzz", {"d": 1}), "its keys"),
-    "more said of the guarantee": (("guarantee", "note", "d occurs once"), "guarantee, which has unknown keys"),
-    "more said of the settings": (("settings", "extra", "d has 1"), "settings, which has unknown keys"),
-    "more said of a column": (("columns", "codes", {"role": "codes", "n": 1}), "columns.codes, which has unknown keys"),
-    "a role left out": (("columns", "id", {"ids": "number"}), "columns.id.role"),
-    "a column that is none": (("columns", "id", None), "says: columns.id"),
     "a small cluster size": (("settings", "max_cluster_size", 1), "says: settings"),
-    "a cluster size in words": (("settings", "max_cluster_size", "all"), "settings.max_cluster_size"),
-    "k as a fraction": (("settings", "k", 3.0), "settings.k"),
     "no level": (("settings", "policy", "level:9"), "settings.policy"),
     "another level": (("settings", "policy", "level:3"), "utility in release.json does not follow"),
     "neighbours": (("settings", "policy", "sim:4"), "utility in release.json does not follow"),
-    "no support": (("settings", "policy", "sup:-5"), "settings.policy"),
     "support": (("settings", "policy", "sup:5"), "utility.constraints"),
-    "a policy that is a number": (("settings", "policy", 7), "settings.policy"),
     "more sets than codes": (("utility", "constraints", 1000), "utility in release.json does not follow"),
     "no set satisfied": (("utility", "constraints_satisfied", 0), "says: utility"),
-    "no set preserved": (("utility", "constraints_preserved", 0), "utility in release.json does not follow"),
-    "an unknown refinement": (("settings", "refine", "zz"), "settings.refine"),
     "a threshold that is true": (("settings", "inference_threshold", True), "inference_threshold"),
-    "a result for a workload": (("settings", "workload", "are=0.5"), "settings.workload"),
-    "values for columns": (("settings", "not_released", [["P1"]]), "settings.not_released"),
     "diversity of nothing": (("settings", "diversity", 5), "says: settings"),
-    "a number that is false": (("records", "suppressed", False), "records.suppressed"),
-    "a count that is a fraction": (("records", "in", 24.0), "records.in"),
-    "columns of no file": (("settings", "input_columns", "more", None), "settings.input_columns"),
     "a long delimiter": (("settings", "delimiter", "ab"), "settings.delimiter"),
 }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("change", "words"), FIELDS.values(), ids=FIELDS)
 def test_fields_say_what_a_release_can_say(folder, change, words):
-    """A field that no release has, or a value that none has there, is a failure, and is not quoted."""
+    """A value that no release has there, or that does not follow from the files, is a failure."""
     *path, name, value = change
 
     def changed(manifest):
