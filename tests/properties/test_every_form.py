@@ -28,7 +28,7 @@ from tests.soak.leaves import at, leaves, named
 from cloister.cli.main import run
 from cloister.errors import CloisterError
 from cloister.io.write import write_csv, write_parquet
-from cloister.release.folder import read_manifest
+from cloister.release.folder import json_bytes, read_manifest
 from cloister.release.manifest import form_of, script_of, typed
 from cloister.shapes.disassociation.verify.verify import verify
 from cloister.shapes.registry import FORMS as REGISTERED
