@@ -3,6 +3,7 @@
 import errno
 import gzip
 import json
+import os
 import random
 import re
 import shutil
@@ -27,6 +28,7 @@ from tests.soak.leaves import at, leaves, named
 
 from cloister.cli.main import run
 from cloister.errors import CloisterError
+from cloister.io import sha256
 from cloister.io.write import write_csv, write_parquet
 from cloister.release.folder import json_bytes, read_manifest
 from cloister.release.manifest import form_of, script_of, typed
@@ -108,12 +110,14 @@ def test_a_manifest_is_what_its_type_writes(target):
 
 
 def test_files_are_those_of_the_manifest_and_private(target):
-    """What the manifest lists and what is about it, and nobody but the owner can read any of it."""
+    """What the manifest lists and what is about it, for the owner alone; no path, user or hash of the input is told."""
     listed = json.loads(target.before["release.json"])["files"]
+    secrets = [str(target.release.parent), os.uname().nodename, *(sha256(path) for path in target.made.files)]
 
     assert target.before.keys() == {*listed, "release.json", "report.html", "report.json", "README.txt"}
     assert {stat.S_IMODE(path.stat().st_mode) for path in target.release.iterdir()} == {0o600}
     assert stat.S_IMODE(target.release.stat().st_mode) == 0o700
+    assert [name for name, content in target.before.items() if any(one.encode() in content for one in secrets)] == []
 
 
 def test_a_recipient_may_expect_more(target):
