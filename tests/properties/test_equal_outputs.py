@@ -57,17 +57,7 @@ def test_an_attack_does_not_say_how_many_codes_somebody_has(tmp_path):
         )
         out = str(tmp_path / name)
         words = [
-            "protect",
-            "codes",
-            f"{out}.csv",
-            "-k",
-            "3",
-            "-m",
-            "2",
-            "--out",
-            out,
-            "--attack",
-            "--quiet",
+            *("protect", "codes", f"{out}.csv", "-k", "3", "-m", "2", "--out", out, "--attack", "--quiet"),
             "--accept-empty",
         ]
         assert run(words) == 0

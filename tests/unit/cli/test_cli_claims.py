@@ -98,14 +98,8 @@ def test_what_is_asked_besides(release, protect, tmp_path):
     assert release.is_dir()
     taken = protect("-q")
     ran = protect(
-        "--json",
-        "--overwrite",
-        "--seed",
-        "7",
-        "--custodian-dir",
-        tmp_path / "secrets",
-        "--crosswalk",
-        tmp_path / "m.csv",
+        *("--json", "--overwrite", "--seed", "7", "--custodian-dir", tmp_path / "secrets"),
+        *("--crosswalk", tmp_path / "m.csv"),
     )
     secrets = json.loads((tmp_path / "secrets" / "internal.json").read_text())
     ids = table(tmp_path / "m.csv")

@@ -53,17 +53,8 @@ def test_places_that_cannot_be(protect, refused, tmp_path, option, name):
         ("protect", "table", "NAME", "--qi", "sex", "-k", "5", "--out", "release"),
         ("protect", "table", "patients.csv", "--qi", "sex=NAME", "--undecided", "drop", "-k", "5", "--out", "release"),
         (
-            "protect",
-            "table",
-            "patients.csv",
-            "--qi",
-            "sex=NAME@1",
-            "--undecided",
-            "drop",
-            "-k",
-            "5",
-            "--out",
-            "release",
+            *("protect", "table", "patients.csv", "--qi", "sex=NAME@1", "--undecided", "drop", "-k", "5"),
+            *("--out", "release"),
         ),
     ],
     ids=lambda words: " ".join(words),
@@ -265,17 +256,8 @@ def test_file_names_that_are_not_utf8(data, tmp_path, more):
         file.write("F;*\nM;*\nX;*\n")
     out = os.fsencode(tmp_path) + b"/rel\xff"
     words = (
-        "--qi",
-        b"sex=" + hierarchies,
-        "--undecided",
-        "drop",
-        "-k",
-        "5",
-        "--suppression",
-        "0.1",
-        "--out",
-        out,
-        *more,
+        *("--qi", b"sex=" + hierarchies, "--undecided", "drop", "-k", "5", "--suppression", "0.1"),
+        *("--out", out, *more),
     )
     ran = command("protect", "table", odd, *words)
 
@@ -377,13 +359,7 @@ def test_a_lattice_without_end_is_refused(cloister, tmp_path):
     lines = [",".join(names), *(",".join(str((row + place) % 2) for place in range(110)) for row in range(20))]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
     words = (
-        "protect",
-        "table",
-        "wide.csv",
-        "-k",
-        "5",
-        "--purpose",
-        "one-coding",
+        *("protect", "table", "wide.csv", "-k", "5", "--purpose", "one-coding"),
         *(word for name in names for word in ("--qi", f"{name}=suppress")),
     )
     refused = cloister(*words, "--out", "one")

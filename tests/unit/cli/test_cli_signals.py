@@ -36,17 +36,8 @@ def start(hard, folder, *more):
     """Start the command in the middle of whose search the test will stop it."""
     qi = [word for n in range(N_COLUMNS) for word in ("--qi", f"c{n:02d}={hard / 'hierarchy.csv'}")]
     command = [
-        "protect",
-        "table",
-        str(hard / "data.csv"),
-        *qi,
-        "-k",
-        "5",
-        "--purpose",
-        "one-coding",
-        "--out",
-        str(folder / "release"),
-        *more,
+        *("protect", "table", str(hard / "data.csv"), *qi, "-k", "5", "--purpose", "one-coding"),
+        *("--out", str(folder / "release"), *more),
     ]
     with handled(signal.SIGINT), handled(signal.SIGHUP, signal.SIG_DFL):
         return subprocess.Popen(

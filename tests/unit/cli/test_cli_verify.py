@@ -1,28 +1,14 @@
 """``cloister verify``: it passes what protect wrote, and nothing that was changed since."""
 
 import csv
-import hashlib
 import io
 import json
 
 import polars as pl
 import pytest
 from tests.made.patients import COMMON, HEADER
-from tests.made.tampering import report_rewritten
+from tests.made.tampering import forged
 from tests.unit.cli.conftest import OPTIONS, PATIENTS
-
-from cloister.release.folder import json_bytes
-
-
-def seal(folder):
-    """Make the hashes of the manifest those of the files, as a forger would."""
-    path = folder / "release.json"
-    manifest = json.loads(path.read_text())
-    manifest["files"] = {
-        name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
-    }
-    path.write_bytes(json_bytes(manifest))
-    report_rewritten(folder)
 
 
 def rewrite(folder, change):
@@ -33,7 +19,7 @@ def rewrite(folder, change):
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([head, *rows])
     (folder / "data.csv").write_text(text.getvalue())
-    seal(folder)
+    forged(folder)
 
 
 @pytest.fixture
@@ -116,14 +102,6 @@ def test_changed_data_do_not_hold(cloister, coarse, change, words):
     assert (ran.code, ran.out) == (1, "")
     assert words in ran.err
     assert "Traceback" not in ran.err
-
-
-def edit_manifest(folder, change):
-    """Change the manifest of a release."""
-    path = folder / "release.json"
-    manifest = json.loads(path.read_text())
-    change(manifest)
-    path.write_bytes(json_bytes(manifest))
 
 
 def raise_k(m):
@@ -226,7 +204,7 @@ def test_a_data_file_that_cannot_be_read(cloister, coarse):
 def test_files_named_outside_the_folder(cloister, coarse, tmp_path):
     """A manifest cannot make the verifier look at files elsewhere."""
     (tmp_path / "elsewhere.csv").write_text("x")
-    edit_manifest(coarse, lambda m: m["files"].update({"../elsewhere.csv": "sha256:0"}))
+    forged(coarse, lambda m: m["files"].update({"../elsewhere.csv": "sha256:0"}))
     ran = cloister("verify", coarse)
 
     assert ran.code == 1
@@ -237,8 +215,8 @@ def test_a_second_data_file_does_not_belong(cloister, coarse):
     """A manifest cannot list more files than a release of a table has, nor make room for other data."""
     (coarse / "data.parquet").write_bytes(b"M000")
     (coarse / "notes.csv").write_text("M000 is in class 3")
-    edit_manifest(coarse, lambda m: m["files"].update({"data.parquet": "", "notes.csv": ""}))
-    seal(coarse)
+    forged(coarse, lambda m: m["files"].update({"data.parquet": "", "notes.csv": ""}))
+    forged(coarse)
     ran = cloister("verify", coarse)
 
     assert ran.code == 1
@@ -252,12 +230,6 @@ def test_a_manifest_by_a_link_is_none(cloister, coarse, tmp_path):
     (coarse / "release.json").symlink_to(tmp_path / "elsewhere.json")
 
     assert cloister("verify", coarse).code == 2
-
-
-def forge(folder, change):
-    """Change a manifest and make hashes and report fit it."""
-    edit_manifest(folder, change)
-    seal(folder)
 
 
 def with_k(k, *, everywhere=False):
@@ -300,9 +272,7 @@ FORGED = {
 @pytest.mark.parametrize(("change", "words", "code"), FORGED.values(), ids=FORGED)
 def test_forged_manifests_do_not_hold(cloister, coarse, change, words, code):
     """What a manifest says must agree with itself and with the data, though hashes and report were made to fit."""
-    seal(coarse)
-    edit_manifest(coarse, change)
-    report_rewritten(coarse)
+    forged(coarse, change)
     ran = cloister("verify", coarse)
 
     assert (ran.code, ran.out) == (code, ""), ran
@@ -313,9 +283,9 @@ def test_forged_manifests_do_not_hold(cloister, coarse, change, words, code):
 def test_a_unique_record_slipped_in(cloister, coarse):
     """A record that stands alone is found, whatever k the rules of the manifest were lowered to."""
     rewrite(coarse, lambda rows: renumbered(sorted([*rows, ["", "*", "X", "*", "001"]], key=lambda row: row[1:])))
-    forge(coarse, lambda m: [with_k(1)(m), m["records"].update(released=61)])
+    forged(coarse, lambda m: [with_k(1)(m), m["records"].update(released=61)])
     assert cloister("verify", coarse).code == 1
-    forge(coarse, lambda m: with_k(2)(m))
+    forged(coarse, lambda m: with_k(2)(m))
 
     assert cloister("verify", coarse).code == 1
 
@@ -331,7 +301,7 @@ def exact(protect, tmp_path):
 def test_exact_losses_are_recomputed(cloister, exact):
     """Exact losses follow from each other; with the original they are recomputed."""
     assert cloister("verify", exact, *ORIGINAL).code == 0
-    forge(exact, lambda m: m["utility"]["losses"].update(arx=0.1))
+    forged(exact, lambda m: m["utility"]["losses"].update(arx=0.1))
     ran = cloister("verify", exact)
     assert ran.code == 1
     assert "does not: utility.losses.arx." in ran.err
@@ -341,7 +311,7 @@ def test_exact_losses_are_recomputed(cloister, exact):
         for column in m["utility"]["columns"].values():
             column["loss"] = 0.5
 
-    forge(exact, halve)
+    forged(exact, halve)
     assert cloister("verify", exact).code == 0
     ran = cloister("verify", exact, *ORIGINAL)
     assert ran.code == 1
@@ -350,7 +320,7 @@ def test_exact_losses_are_recomputed(cloister, exact):
 
 def test_a_number_kept_back_must_be_small(cloister, exact):
     """``<k`` stands for at least one suppressed record: with the original that is counted."""
-    forge(exact, lambda m: [m["records"].update({"in": "<67", "suppressed": "<5"}), m["utility"].update(exact=False)])
+    forged(exact, lambda m: [m["records"].update({"in": "<67", "suppressed": "<5"}), m["utility"].update(exact=False)])
 
     assert cloister("verify", exact).code == 0
     ran = cloister("verify", exact, *ORIGINAL)
@@ -370,7 +340,7 @@ def test_any_delimiter(cloister, protect, data, mark):
 @pytest.mark.parametrize("delimiter", [";", '"', "", None])
 def test_a_delimiter_that_is_not_the_one(cloister, coarse, delimiter):
     """Data cannot be read in another way than they were written."""
-    forge(coarse, lambda m: m["settings"].update(delimiter=delimiter))
+    forged(coarse, lambda m: m["settings"].update(delimiter=delimiter))
 
     assert cloister("verify", coarse).code == 1
 
@@ -382,7 +352,9 @@ def test_a_delimiter_that_is_not_the_one(cloister, coarse, delimiter):
 def test_a_manifest_names_no_file_to_open(cloister, coarse, hierarchy, spec, kind):
     """Hierarchies by the words of a manifest are builders; what might be a file of this machine is not opened."""
     (hierarchy.parent.parent / "suppress").mkdir()
-    forge(coarse, lambda m: [m["settings"]["hierarchies"].update(zip=spec), m["columns"]["zip"].update(hierarchy=kind)])
+    forged(
+        coarse, lambda m: [m["settings"]["hierarchies"].update(zip=spec), m["columns"]["zip"].update(hierarchy=kind)]
+    )
     ran = cloister("verify", coarse, *ORIGINAL)
 
     assert ran.code == 1
@@ -435,7 +407,7 @@ def test_parquet_carries_the_table_and_nothing_else(cloister, in_parquet, change
     path = in_parquet / "data.parquet"
     assert cloister("verify", "release", "-k", "5").code == 0
     change(path)
-    seal(in_parquet)
+    forged(in_parquet)
     ran = cloister("verify", "release", "-k", "5")
 
     assert ran.code == 1
@@ -446,8 +418,7 @@ def test_parquet_carries_the_table_and_nothing_else(cloister, in_parquet, change
 def test_parquet_of_another_polars_is_not_passed(cloister, in_parquet):
     """Bytes that another version of Polars may have written cannot be compared: nothing is said to hold."""
     with_metadata(in_parquet / "data.parquet")
-    forge(in_parquet, lambda manifest: manifest["machine"].update(polars="1.0.0"))
-    seal(in_parquet)
+    forged(in_parquet, lambda manifest: manifest["machine"].update(polars="1.0.0"))
     ran = cloister("verify", "release")
 
     assert (ran.code, ran.out) == (2, "")
@@ -457,7 +428,7 @@ def test_parquet_of_another_polars_is_not_passed(cloister, in_parquet):
 @pytest.mark.parametrize("name", ["0.0.9", "", None, 0.1, "99"])
 def test_a_release_of_another_version_is_refused_by_name(coarse, cloister, name):
     """What another version promises this one cannot check: it stops, and names the version."""
-    forge(coarse, lambda manifest: manifest.update(cloister=name))
+    forged(coarse, lambda manifest: manifest.update(cloister=name))
     ran = cloister("verify", coarse)
 
     assert (ran.code, ran.out) == (2, "")
