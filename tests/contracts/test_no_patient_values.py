@@ -157,7 +157,7 @@ STAGES = [
     for stage in stages
 ]
 ACCIDENTS = [
-    (*stage, [*RAISED][(turn + 3 * again) % len(RAISED)], WAYS[again])
+    (*stage, [*RAISED][(turn + 3 * again) % len(RAISED)], WAYS[again if stage[1] == "protect" else 0])
     for turn, stage in enumerate(STAGES)
     for again in range(2 if IS_FULL else 1)
 ]

@@ -232,9 +232,11 @@ def test_only_cloister_speaks():
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "ours\n")
 
 
+CLOSED = (("2>&-", "-k 5"), ("1>&-", "-k 5 --json"), ("1>&- 2>&-", "-k 100"), ("1>&-", "-k 5"), ("2>&-", "-k 100"))
+
+
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("closing", ["2>&-", "1>&-", "1>&- 2>&-"])
-@pytest.mark.parametrize("more", ["-k 5", "-k 5 --json", "-k 100"])
+@pytest.mark.parametrize(("closing", "more"), CLOSED)
 def test_closed_streams(data, tmp_path, closing, more):
     """Where a stream is closed, the exit code is still right."""
     words = f"protect table patients.csv --qi sex --undecided drop {more} --out release"
