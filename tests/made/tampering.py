@@ -85,7 +85,7 @@ def report_rewritten(folder, figures=None):
     """Write the report that says what the manifest says, and these figures; those that are there if none are given."""
     manifest = json.loads((folder / "release.json").read_text())
     figures = read_figures(folder) if figures is None else figures
-    files = {name: one for name, one in dict(manifest["files"]).items() if name not in REPORTS}
+    files = {name: one for name, one in dict(manifest.get("files", {})).items() if name not in REPORTS}
     untyped = {"schema": 3, "warnings": [], "release": manifest | {"files": files}, "figures": figures}
     made = {"report.json": json_bytes(untyped)}
     with suppress(Exception):  # where no page can be made of it, the one that is there stays
