@@ -258,10 +258,11 @@ def put_back(target, release):
 
 @pytest.mark.sampled(7)
 def test_any_other_statement_is_refused(target, form, draw):
-    """Another value, none or more in any JSON file of ours, other bytes in any: refused, but for the releaser's word."""
-    assert (
-        form not in FORMS or sum(target.try_one(change, draw) for change in target.changes(*CHANGES)) > CHANGES[0] / 3
-    )
+    """Another value or more in a JSON file of ours, other bytes in any: refused, but for the releaser's word."""
+    changes = target.changes(*CHANGES) if form in FORMS else []
+    n_refused = sum(target.try_one(change, draw) for change in changes)
+
+    assert n_refused >= len(changes) / 4
 
 
 NO_WORDS = ("/home/maria/visits.csv", {"maria": 1}, [["Maria"]])
