@@ -198,7 +198,7 @@ def refused_generalizations():
         lambda: cl.protect_codes(codes, k=3, method="nothing"),
         lambda: cl.protect_codes(codes, k=3, workload="nothing", method="cba"),
         lambda: cl.protect_codes(codes, k=3, privacy=cl.PrivacyPolicy.of([["002"]]), method="cba"),
-        lambda: cl.protect_codes(cl.CodeSets.from_records([[f"({MARKER}"]] * 9), k=3),
+        lambda: cl.protect_codes(cl.CodeSets.from_records([[f"({MARKER}"]] * 9), k=3, method="cba"),
         lambda: cl.protect_codes(codes, k=3, method="apriori", privacy=cl.PrivacyPolicy.records(codes)),
         lambda: cl.PrivacyPolicy.of([[MARKER], []]),
     ]

@@ -223,7 +223,7 @@ def refused_by_the_library():
     )
     return [
         *(partial(cl.protect_table, frame, rules=["k-anonymity=5"], **options) for options in asked),
-        partial(cl.assess, frame, quasi_identifiers=["ward"], population=frame.head(60)),
+        partial(cl.assess, frame, qi=["ward"], population=frame.head(60)),
     ]
 
 

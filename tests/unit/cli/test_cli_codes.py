@@ -283,7 +283,7 @@ BAD = {
     "safe": (WIDE, ("--inference-check", "yes"), "--inference-check can be off, report, enforce"),
     "method": (WIDE, ("--method", "mdav"), "--method can be disassociation"),
     "engine": (WIDE, ("--engine", "sparkle"), "--engine can be auto, memory"),
-    "hmac": (WIDE, ("--ids", "hmac:key"), "no patient's"),
+    "hmac": (WIDE, ("--ids", "hmac:key"), "--ids can be number, drop"),
     "threads": (WIDE, ("--threads", "0"), "at least 1"),
     "policy": (WIDE, ("--policy", "level:9"), "level 1, 2 or 3"),
     "policy file": (WIDE, ("--policy", "nowhere.json"), "is not there"),

@@ -112,7 +112,9 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(
-    ("words", "method"), zip(SETTINGS, cycle(METHODS)), ids=lambda one: " ".join(one) if isinstance(one, tuple) else one
+    ("words", "method"),
+    [*zip(SETTINGS, cycle(METHODS))],
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else one,
 )
 @pytest.mark.sampled(5)
 def test_every_setting_gives_a_release_that_holds(protect, cloister, words, method):
