@@ -127,6 +127,7 @@ def test_a_recipient_may_expect_more(target):
         assert cloister("verify", target.release, "-k", target.made.words[target.made.words.index("-k") + 1]).code == 0
         more = cloister("verify", target.release, "-k", 1000)
         assert (more.code, "1000" in more.err) == (1, True)
+        assert [cloister("verify", target.release, "-k", k).code for k in (0, -3)] == [2, 2]
 
 
 def test_other_patients_are_not_the_original(target, form, tmp_path):
@@ -138,6 +139,7 @@ def test_other_patients_are_not_the_original(target, form, tmp_path):
 
 
 FORMATS = {
+    "rows turned": (lambda path: frame_of(path).reverse().write_csv(path), ()),
     "gzip": (lambda path: path.write_bytes(gzip.compress(path.read_bytes())), ()),
     "semicolons": (lambda path: frame_of(path).write_csv(path, separator=";"), ()),
     "Parquet": (lambda path: frame_of(path).write_parquet(path), ()),

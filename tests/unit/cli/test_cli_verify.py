@@ -117,6 +117,17 @@ def test_what_is_no_release(cloister, data, name):
     assert cloister("verify", name).code == 2
 
 
+MORE = [("-k", "31"), ("-k", "31", "--qi", "sex"), ("-k", "11", "--qi", "age", "--qi", "sex", "--qi", "diagnosis")]
+
+
+@pytest.mark.parametrize("words", MORE, ids=" ".join)
+def test_a_recipient_may_expect_more(cloister, coarse, words):
+    """``-k`` and ``--qi`` are the recipient's own expectation, whatever the manifest says."""
+    ran = cloister("verify", coarse, *words)
+
+    assert (ran.code, f"fewer than {words[1]} records" in ran.err) == (1, True)
+
+
 def test_an_expected_column_that_is_not_there(cloister, coarse):
     """An expected column must be released."""
     ran = cloister("verify", coarse, "--qi", "agee")
