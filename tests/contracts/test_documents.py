@@ -243,77 +243,33 @@ def keys_of(value, by_name=("weights", "hierarchies", "level_bounds", "columns",
             yield from keys_of(inner)
 
 
-def test_every_file_and_key_of_a_release_is_documented(newcomer):
-    """The page on the release folder names each file of a release and each key of its manifest."""
-    text = (REPOSITORY / "docs" / "release-folder.md").read_text(encoding="utf-8")
-    qi = ["--qi", "age=interval:20@0-2", "--qi", "sex"]
-    options = [
-        "--id",
-        "mrn",
-        "--sensitive",
-        "diagnosis",
-        "--undecided",
-        "drop",
-        "-k",
-        "5",
-        "--out",
-        "release",
-        "--quiet",
-    ]
-    assert run(["protect", "table", "demo/patients.csv", *qi, *options]) == 0
+CODES = "id,codes\n" + "".join(f"{number},001 V51\n" for number in range(9))
+VISITS = "id,code,age\n" + "".join(f"{number},401.1,33\n" for number in range(9))
+SIDE = "id,sex\n" + "".join(f"{number},{'FM'[number % 2]}\n" for number in range(9))
+PEOPLE = "demo/patients.csv --qi age=interval:20@0-2 --qi sex --id mrn --sensitive diagnosis --undecided drop -k 5"
+RELEASED = {
+    f"protect table {PEOPLE}": (),
+    "protect codes codes.csv -k 3 --policy level:1 --workload random:40": ("code-sets",),
+    "protect codes codes.csv -k 3 --policy level:1 --method cba -m 2": ("generalization", "code-sets"),
+    "protect codes codes.csv -k 3 --policy level:1 --method cba --privacy records": ("generalization", "code-sets"),
+    "protect trajectories visits.csv -k 3 --accept-empty": ("trajectories",),
+    "protect trajectories visits.csv -k 3 --attributes side.csv --policy level:1 --accept-empty": ("trajectories",),
+    "protect trajectories visits.csv -k 9 --sensitive-codes 401.1 --accept-empty": ("trajectories",),
+}
+
+
+@pytest.mark.parametrize("words", RELEASED)
+def test_every_file_and_key_of_a_release_is_documented(newcomer, words):
+    """The pages on its shape and on the release folder name each file of a release and each key of its manifest."""
+    pages = (*RELEASED[words], "release-folder")
+    text = "".join((REPOSITORY / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in pages)
+    for name, content in {"codes.csv": CODES, "visits.csv": VISITS, "side.csv": SIDE}.items():
+        (newcomer / name).write_text(content)
+    assert run([*words.split(), "--out", "release", "--quiet"]) == 0
     manifest = json.loads(Path("release/release.json").read_text(encoding="utf-8"))
 
     assert [path.name for path in Path("release").iterdir() if f"`{path.name}`" not in text] == []
     assert sorted({key for key in keys_of(manifest) if f"`{key}`" not in text and f"`records.{key}`" not in text}) == []
-
-
-def test_every_file_and_key_of_a_release_of_code_sets_is_documented(newcomer):
-    """The pages on code sets and on the release folder name each file and each key of such a release."""
-    pages = ("code-sets.md", "release-folder.md")
-    text = "".join((REPOSITORY / "docs" / page).read_text(encoding="utf-8") for page in pages)
-    (newcomer / "codes.csv").write_text("id,codes\n" + "".join(f"{number},001 V51\n" for number in range(9)))
-    options = ["-k", "3", "--policy", "level:1", "--workload", "random:40", "--out", "codes", "--quiet"]
-    assert run(["protect", "codes", "codes.csv", *options]) == 0
-    manifest = json.loads(Path("codes/release.json").read_text(encoding="utf-8"))
-
-    assert [path.name for path in Path("codes").iterdir() if f"`{path.name}`" not in text] == []
-    assert sorted({key for key in keys_of(manifest) if f"`{key}`" not in text}) == []
-
-
-def test_every_file_and_key_of_a_release_of_generalized_code_sets_is_documented(newcomer):
-    """The pages on code sets and on the release folder name each file and each key of such a release."""
-    pages = ("generalization.md", "code-sets.md", "release-folder.md")
-    text = "".join((REPOSITORY / "docs" / page).read_text(encoding="utf-8") for page in pages)
-    (newcomer / "codes.csv").write_text("id,codes\n" + "".join(f"{number},001 V51\n" for number in range(9)))
-    for privacy in (("-m", "2"), ("--privacy", "records")):
-        options = ["-k", "3", "--policy", "level:1", *privacy, "--out", "codes", "--overwrite", "--quiet"]
-        assert run(["protect", "codes", "codes.csv", "--method", "cba", *options]) == 0
-        manifest = json.loads(Path("codes/release.json").read_text(encoding="utf-8"))
-
-        assert [path.name for path in Path("codes").iterdir() if f"`{path.name}`" not in text] == []
-        assert sorted({key for key in keys_of(manifest) if f"`{key}`" not in text}) == []
-
-
-def test_every_file_and_key_of_a_release_of_trajectories_is_documented(newcomer):
-    """The pages on trajectories and on the release folder name each file and each key of such a release."""
-    text = "".join(
-        (REPOSITORY / "docs" / page).read_text(encoding="utf-8") for page in ("trajectories.md", "release-folder.md")
-    )
-    (newcomer / "visits.csv").write_text("id,code,age\n" + "".join(f"{number},401.1,33\n" for number in range(9)))
-    (newcomer / "attributes.csv").write_text(
-        "id,sex\n" + "".join(f"{number},{'FM'[number % 2]}\n" for number in range(9))
-    )
-    for more in (
-        (),
-        ("--attributes", "attributes.csv", "--policy", "level:1"),
-        ("--sensitive-codes", "401.1", "-k", "9"),
-    ):
-        options = ["-k", "3", *more, "--accept-empty", "--out", "timelines", "--overwrite", "--quiet"]
-        assert run(["protect", "trajectories", "visits.csv", *options]) == 0
-        manifest = json.loads(Path("timelines/release.json").read_text(encoding="utf-8"))
-
-        assert [path.name for path in Path("timelines").iterdir() if f"`{path.name}`" not in text] == []
-        assert sorted({key for key in keys_of(manifest) if f"`{key}`" not in text}) == []
 
 
 def test_the_version_is_the_same_everywhere():

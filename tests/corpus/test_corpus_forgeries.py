@@ -1,8 +1,4 @@
-"""Forgeries of releases of every shape: each one byte, cell, chunk, figure or key away from a right one, none accepted.
-
-The changes are those that the soak makes at random, here by fixed seeds: hashes and report are made to fit. A change of
-the releaser's word, or into another release that keeps the same promise, is no forgery (`tests/soak/evidence.py`).
-"""
+"""Forgeries of files of Parquet and of jobs, none accepted; `test_every_form.py` has those of releases."""
 
 import json
 import random
@@ -12,76 +8,10 @@ from contextlib import suppress
 import polars as pl
 import pytest
 from tests.made.jobs_files import write_hospital
-from tests.made.tampering import job_sealed, restated, sealed
+from tests.made.tampering import job_sealed, sealed
 from tests.soak.command import cloister
 from tests.soak.evidence import is_evidence, may_be_recorded
-from tests.soak.forgeries import Target, contents, made_release
-
-TARGETS = {
-    "table": (1, 3, 4, 5, 7),  # full-domain as Parquet, as CSV with rows of stars, mondrian, cluster, local recoding
-    "disassociation": (1, 2, 3, 5),  # refined by tree, not at all, codes that give others away removed, as in the paper
-    "generalization": (1, 2, 4),  # apriori, ugaclip, cba
-    "trajectories": (1, 2, 3),  # a-gs attacked, baseline, a-gs
-    "table_with_codes": (1, 2, 3, 4, 7),  # cluster, local recoding, full-domain, mondrian, merged classes
-    "claims": (1, 2),
-}
-SEEDS = [(shape, seed) for shape, seeds in TARGETS.items() for seed in seeds]
-FEWEST = 10
-"""Of the changes of a release, so many must have been forgeries."""
-
-
-@pytest.fixture(scope="module", params=SEEDS, ids=lambda of: f"{of[0]}-{of[1]}")
-def target(request, tmp_path_factory):
-    """A release, with what draws its changes."""
-    shape, seed = request.param
-    draw = random.Random(seed)
-    return made_release(draw, tmp_path_factory.mktemp(shape), shape), draw
-
-
-@pytest.mark.sampled(6)
-def test_no_random_forgery_is_accepted(target):
-    """Leaves of the JSON files and stretches of bytes of all files: each change is refused, and nothing breaks."""
-    release, draw = target
-
-    assert sum(release.try_one(change, draw) for change in release.changes(10, 10)) >= FEWEST
-
-
-WORDS = (
-    ("schema", 1),
-    ("cloister", "9.9.9"),
-    ("shape", "by NIST"),
-    ("method", "by NIST"),
-    ("guarantee.verified", False),
-    ("guarantee.sentences", ["Nobody can be found by anybody"]),
-    ("guarantee.certified", "by NIST"),
-    ("search.note", "Maria Mustermann is one of them"),
-    ("utility.note", "Maria Mustermann is one of them"),
-    ("columns", {}),
-    ("records", {}),
-)
-
-
-@pytest.mark.sampled(6)
-def test_no_word_is_accepted(target):
-    """What any manifest could be made to say is refused, though the report says it, too."""
-    release, draw = target
-    for place, value in WORDS:
-
-        def say(manifest, place=place, value=value):
-            *above, key = place.split(".")
-            for each in above:
-                manifest = manifest.setdefault(each, {})
-            manifest[key] = value
-
-        assert release.try_one(lambda _, folder, say=say: said_so(folder, say), draw), place
-
-
-def said_so(folder, say):
-    """Have a release say something; where no report can be made of it, the one that is there stays."""
-    with suppress(Exception):
-        restated(folder, say)
-    return "words of ours"
-
+from tests.soak.forgeries import Target, contents
 
 PARQUET = {
     "other groups of rows": {"row_group_size": 7},
@@ -135,7 +65,7 @@ def test_no_forged_job_is_accepted(job, place, tmp_path):
     Hashes in the manifest of a job are made anew, so that changes of them are undone; its name is its releaser's.
     """
     draw, refused = random.Random(1), 0
-    for number in range(20):
+    for number in range(10):
         release = shutil.copytree(job, tmp_path / str(number))
         leaf, *others = Target(None, release / place, contents(release / place)).changes(1, 1)
         what = (draw.choice([leaf, *others]) if place else leaf)(draw, release / place)
@@ -146,7 +76,7 @@ def test_no_forged_job_is_accepted(job, place, tmp_path):
             assert cloister("verify", release, "-q").code != 0, what
             refused += 1
 
-    assert refused >= FEWEST // 2
+    assert refused >= 3
 
 
 @pytest.mark.parametrize("parts", [[], [{"name": ".."}], [{"name": "../x"}], "x"], ids=str)

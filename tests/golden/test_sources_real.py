@@ -9,15 +9,8 @@ from cloister.sources import read_table
 pytestmark = pytest.mark.realdata
 
 TABLE = (
-    "--accept-empty",
-    "--id",
-    "patient_id",
-    "--qi",
-    "sex",
-    "--qi",
-    "birth_year=interval:10,50",
-    "--undecided",
-    "drop",
+    *("--accept-empty", "--id", "patient_id", "--qi", "sex", "--qi", "birth_year=interval:10,50"),
+    *("--undecided", "drop"),
 )
 SHAPES = {
     "table": (*TABLE, "--suppression", "0.4"),

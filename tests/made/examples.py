@@ -1,4 +1,4 @@
-"""How many examples a property is tried on: a quarter, or by CLOISTER_EXAMPLES half (``full``) or all (``all``)."""
+"""How many examples a property is tried on: a quarter, or all with ``CLOISTER_EXAMPLES=all``."""
 
 import os
 
@@ -6,7 +6,7 @@ from hypothesis import settings
 
 PROFILE = os.environ.get("CLOISTER_EXAMPLES")
 IS_FULL = PROFILE in ("full", "all")
-SHARE = {"all": 1, "full": 2}.get(PROFILE or "", 4)
+SHARE = 1 if PROFILE == "all" else 4
 
 
 def examples(count: int, quick: int | None = None) -> settings:

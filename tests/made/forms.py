@@ -41,9 +41,10 @@ class Made:
     kept: tuple[object, ...] = ()
     unsafe: tuple[object, ...] = ("-k", 10_000)
 
-    def elsewhere(self, folder):
-        """The words, if the same files were in another folder."""
-        return tuple(folder / word.name if isinstance(word, Path) else word for word in (*self.words, *self.kept))
+    def elsewhere(self, folder, words=None):
+        """The words of ``protect``, or these, if the same files were in another folder."""
+        words = (*self.words, *self.kept) if words is None else words
+        return tuple(folder / word.name if isinstance(word, Path) else word for word in words)
 
 
 def table(draw, folder, n=None):

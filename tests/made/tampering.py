@@ -42,6 +42,17 @@ def sealed(folder, name):
     restated(folder, seal, script=name != SCRIPT)
 
 
+def forged(folder, change=lambda _manifest: None):
+    """Make all hashes of a manifest those of the files, change it, and make the report fit; the script stays."""
+    path = folder / "release.json"
+    manifest = json.loads(path.read_text())
+    for name in manifest["files"]:
+        manifest["files"][name] = "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    change(manifest)
+    path.write_bytes(json_bytes(manifest))
+    report_rewritten(folder)
+
+
 def job_sealed(folder):
     """Make the hashes in the manifest of a job those of its parts, and its report the one of that manifest."""
     manifest = json.loads((folder / "release.json").read_text())
@@ -74,7 +85,7 @@ def report_rewritten(folder, figures=None):
     """Write the report that says what the manifest says, and these figures; those that are there if none are given."""
     manifest = json.loads((folder / "release.json").read_text())
     figures = read_figures(folder) if figures is None else figures
-    files = {name: one for name, one in dict(manifest["files"]).items() if name not in REPORTS}
+    files = {name: one for name, one in dict(manifest.get("files", {})).items() if name not in REPORTS}
     untyped = {"schema": 3, "warnings": [], "release": manifest | {"files": files}, "figures": figures}
     made = {"report.json": json_bytes(untyped)}
     with suppress(Exception):  # where no page can be made of it, the one that is there stays

@@ -24,7 +24,7 @@ from cloister.release.codebook import codebook_of
 from cloister.release.derived import Derived
 from cloister.release.figures import Counted, ReportCounts
 from cloister.release.folder import read_data
-from cloister.release.head import DATA, Count, Delimiter, ManifestHead, Section, Share
+from cloister.release.head import DATA, Count, Delimiter, FileName, ManifestHead, Section, Share
 from cloister.release.release import Custody, DataFileRelease
 from cloister.report.page import environment
 from cloister.results import Checks
@@ -61,7 +61,7 @@ class WordsOptions(ReleaseOptions):
 class Settings(Section):
     """What was asked."""
 
-    source: str
+    source: FileName
     k: Count
     shout: bool
     delimiter: Delimiter | None = None

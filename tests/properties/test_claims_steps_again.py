@@ -160,7 +160,7 @@ def shown(data):
     return [pl.DataFrame([as_text(column) for column in frame]).to_dict(as_series=False) for frame in frames], kinds
 
 
-@examples(300)
+@examples(120)
 @given(claims(FILES))
 def test_the_verifier_does_the_steps_as_the_method(data):
     """What is left, what is excluded and each line are the same, in the same order and with the same numbers."""

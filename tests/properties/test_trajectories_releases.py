@@ -21,8 +21,6 @@ from cloister.shapes.trajectories.format.data import (
     WrittenTrajectories,
 )
 from cloister.shapes.trajectories.format.request import AttributesTable, GivenTrajectories
-from cloister.shapes.trajectories.verify.statements import ExpectedGuarantee
-from cloister.shapes.trajectories.verify.verify import verify
 
 CODES = hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"], ["ab", "ab", "*"]])
 AGES = intervals(2, 4, top=7)
@@ -118,21 +116,6 @@ def test_a_bound_on_the_loss_leaves_out_whole_clusters(case, most):
     assert sum(float(weight) * loss for weight, loss in zip(request.weights, losses)) <= request.max_loss + 1e-9
 
 
-@examples(25)
-@given(asked(), st.randoms(use_true_random=False))
-def test_the_order_of_patients_changes_nothing(case, random):
-    """Patients in another order, under other ids, give the same files."""
-    records, side, request = case
-    release = release_of(*case)
-    assume(release is not None)
-    order = list(range(len(records)))
-    random.shuffle(order)
-    other = release_of([records[at] for at in order], [side[at] for at in order], request)
-
-    assert other.frame.equals(release.frame)
-    assert other.attributes.equals(release.attributes)
-
-
 @examples(30)
 @given(asked(), st.data())
 def test_a_label_of_another_value_is_noticed(case, data):
@@ -148,20 +131,6 @@ def test_a_label_of_another_value_is_noticed(case, data):
     changed = WrittenTrajectories(frame.with_columns(pl.Series(column, cells, dtype=pl.String)), release.attributes)
 
     assert not release._check(changed).holds
-
-
-@examples(25)
-@given(asked())
-def test_more_than_was_promised_is_refused(case):
-    """The k of the rarest trajectory holds, the next one does not."""
-    release = release_of(*case)
-    assume(release is not None)
-    found = rows_of(release)
-    k = min(found.count(rows) for rows in found)
-    files = WrittenTrajectories(release.frame, release.attributes)
-
-    assert verify(files, ExpectedGuarantee(k)).holds
-    assert not verify(files, ExpectedGuarantee(k + 1)).holds
 
 
 LEAVES = ("a.1", "a.2", "b.1", "a", "A", "x")

@@ -1,15 +1,19 @@
 """A small hospital on disk, and the command line run inside the test's process."""
 
 import json
+import shutil
 from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.made.diagnoses import WIDE
 from tests.made.patients import COMMON, HEADER, RARE
 
 from cloister.cli.main import run
 
+PATIENTS = HEADER + "".join([*COMMON, *RARE])
 OPTIONS = (
     *("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "-k", "5", "--purpose", "one-coding"),
     *("--qi", "age=interval:10/top=90/bottom=0", "--qi", "sex", "--qi", "zip=prefix:5"),
@@ -48,7 +52,15 @@ def cloister(capsys, monkeypatch, tmp_path) -> Callable[..., Ran]:
 def data(tmp_path) -> Path:
     """A CSV file of 62 patients, two of whom stand out."""
     path = tmp_path / "patients.csv"
-    path.write_text(HEADER + "".join([*COMMON, *RARE]))
+    path.write_text(PATIENTS)
+    return path
+
+
+@pytest.fixture
+def diagnoses(tmp_path) -> Path:
+    """A file of the codes of 33 patients."""
+    path = tmp_path / "diagnoses.csv"
+    path.write_text(WIDE)
     return path
 
 
@@ -72,11 +84,39 @@ def bare(cloister, data, tmp_path) -> Callable[..., Ran]:
     return command
 
 
+@pytest.fixture(scope="session")
+def released_once(tmp_path_factory) -> Callable[..., Path]:
+    """Run a command that releases something, once for the same words and files; nobody changes its folder."""
+    made: dict[object, Path] = {}
+
+    def command(words: tuple[object, ...], files: dict[str, str]) -> Path:
+        key = (words, *files.items())
+        if key not in made:
+            made[key] = tmp_path_factory.mktemp("once")
+            for name, text in files.items():
+                (made[key] / name).write_text(text)
+            with chdir(made[key]):
+                assert run([*map(str, words), "--out", "release", "-q"]) == 0
+        return made[key]
+
+    return command
+
+
 @pytest.fixture
-def release(protect, tmp_path) -> Path:
+def released(released_once, tmp_path) -> Callable[..., Path]:
+    """The same with all files copied into the test's folder, where they may be changed."""
+
+    def command(*words: object, **files: str) -> Path:
+        shutil.copytree(released_once(words, files), tmp_path, dirs_exist_ok=True)
+        return tmp_path / "release"
+
+    return command
+
+
+@pytest.fixture
+def release(released) -> Path:
     """The folder of a release."""
-    assert protect("-q").code == 0
-    return tmp_path / "release"
+    return released("protect", "table", "patients.csv", *OPTIONS, **{"patients.csv": PATIENTS})
 
 
 @pytest.fixture

@@ -12,18 +12,8 @@ from cloister.exploration import running as exploring
 
 TABLE = (
     *(
-        "explore",
-        "table",
-        "patients.csv",
-        "--purpose",
-        "one-coding",
-        "--id",
-        "mrn",
-        "--drop",
-        "name",
-        "--drop",
-        "ward",
-        "--sensitive",
+        *("explore", "table", "patients.csv", "--purpose", "one-coding", "--id", "mrn", "--drop", "name"),
+        *("--drop", "ward", "--sensitive"),
     ),
     *("diagnosis", "--qi", "age=interval:1,5,10,20/top=90/bottom=0", "--qi", "sex=suppress"),
 )

@@ -65,7 +65,7 @@ def test_full_after_any_file(words, tmp_path, monkeypatch, capsys):
     for name in set(os.listdir()) - set(before):
         subprocess.run(["rm", "-r", name], check=True)
 
-    for fails_at in sorted({0, total // 2, total - 2, total - 1}):
+    for fails_at in (total // 2, total - 1):
         code, err, _ = moments(monkeypatch, capsys, words, fails_at)
 
         assert (code, err.count("\n")) == (2, 1), err

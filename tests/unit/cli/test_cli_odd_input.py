@@ -53,17 +53,8 @@ def test_places_that_cannot_be(protect, refused, tmp_path, option, name):
         ("protect", "table", "NAME", "--qi", "sex", "-k", "5", "--out", "release"),
         ("protect", "table", "patients.csv", "--qi", "sex=NAME", "--undecided", "drop", "-k", "5", "--out", "release"),
         (
-            "protect",
-            "table",
-            "patients.csv",
-            "--qi",
-            "sex=NAME@1",
-            "--undecided",
-            "drop",
-            "-k",
-            "5",
-            "--out",
-            "release",
+            *("protect", "table", "patients.csv", "--qi", "sex=NAME@1", "--undecided", "drop", "-k", "5"),
+            *("--out", "release"),
         ),
     ],
     ids=lambda words: " ".join(words),
@@ -241,9 +232,11 @@ def test_only_cloister_speaks():
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "ours\n")
 
 
+CLOSED = (("2>&-", "-k 5"), ("1>&-", "-k 5 --json"), ("1>&- 2>&-", "-k 100"), ("1>&-", "-k 5"), ("2>&-", "-k 100"))
+
+
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("closing", ["2>&-", "1>&-", "1>&- 2>&-"])
-@pytest.mark.parametrize("more", ["-k 5", "-k 5 --json", "-k 100"])
+@pytest.mark.parametrize(("closing", "more"), CLOSED)
 def test_closed_streams(data, tmp_path, closing, more):
     """Where a stream is closed, the exit code is still right."""
     words = f"protect table patients.csv --qi sex --undecided drop {more} --out release"
@@ -265,17 +258,8 @@ def test_file_names_that_are_not_utf8(data, tmp_path, more):
         file.write("F;*\nM;*\nX;*\n")
     out = os.fsencode(tmp_path) + b"/rel\xff"
     words = (
-        "--qi",
-        b"sex=" + hierarchies,
-        "--undecided",
-        "drop",
-        "-k",
-        "5",
-        "--suppression",
-        "0.1",
-        "--out",
-        out,
-        *more,
+        *("--qi", b"sex=" + hierarchies, "--undecided", "drop", "-k", "5", "--suppression", "0.1"),
+        *("--out", out, *more),
     )
     ran = command("protect", "table", odd, *words)
 
@@ -377,13 +361,7 @@ def test_a_lattice_without_end_is_refused(cloister, tmp_path):
     lines = [",".join(names), *(",".join(str((row + place) % 2) for place in range(110)) for row in range(20))]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
     words = (
-        "protect",
-        "table",
-        "wide.csv",
-        "-k",
-        "5",
-        "--purpose",
-        "one-coding",
+        *("protect", "table", "wide.csv", "-k", "5", "--purpose", "one-coding"),
         *(word for name in names for word in ("--qi", f"{name}=suppress")),
     )
     refused = cloister(*words, "--out", "one")

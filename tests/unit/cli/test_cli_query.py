@@ -1,6 +1,8 @@
 """``cloister query``: counts with bounds from a release alone."""
 
 import json
+import shutil
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -10,16 +12,25 @@ from cloister.cli.main import run
 ROWS = "".join(f"P{n},{30 + n},{'FM'[n % 2]},{'401.9 250.00' if n % 3 else '401.9'}\n" for n in range(12))
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with releases of codes and of a table with codes, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    with chdir(folder):
+        Path("p.csv").write_text("id,age,sex,codes\n" + ROWS)
+        Path("c.csv").write_text("id,codes\n" + "".join(f"{n},401.9 250.00\n" for n in range(9)))
+        Path("ladder.csv").write_text("F;*\nM;*\n")
+        table = ["--id", "id", "--qi", "age=interval:20", "--qi", "sex", "--codes", "codes", "-k", "3", "-m", "2"]
+        assert run(["protect", "table", "p.csv", *table, "--out", "both", "--quiet"]) == 0
+        assert run(["protect", "codes", "c.csv", "-k", "3", "--out", "codes", "--quiet"]) == 0
+    return folder
+
+
 @pytest.fixture
-def released(tmp_path, monkeypatch):
-    """A folder with releases of codes and of a table with codes."""
+def released(made, tmp_path, monkeypatch):
+    """A copy of it, in which commands run."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    Path("p.csv").write_text("id,age,sex,codes\n" + ROWS)
-    Path("c.csv").write_text("id,codes\n" + "".join(f"{n},401.9 250.00\n" for n in range(9)))
-    Path("ladder.csv").write_text("F;*\nM;*\n")
-    table = ["--id", "id", "--qi", "age=interval:20", "--qi", "sex", "--codes", "codes", "-k", "3", "-m", "2"]
-    assert run(["protect", "table", "p.csv", *table, "--out", "both", "--quiet"]) == 0
-    assert run(["protect", "codes", "c.csv", "-k", "3", "--out", "codes", "--quiet"]) == 0
 
 
 @pytest.mark.usefixtures("released")

@@ -5,7 +5,7 @@ import hmac
 import stat
 
 import pytest
-from tests.made.patients import COMMON, HEADER, RARE
+from tests.made.patients import COMMON, HEADER
 
 
 def mode(path):
@@ -284,12 +284,3 @@ def test_hierarchies_of_a_folder_for_named_columns(bare, refused, manifest, tmp_
     assert "no hierarchy file in hierarchies" in refused(
         bare(*words, "--qi", "zip", out="other"), new=frozenset({"hierarchies", "release"})
     )
-
-
-def test_rare_values_are_gone(release):
-    """Nothing of the records that were suppressed is anywhere in the release."""
-    for path in release.iterdir():
-        for line in RARE:
-            for value in line.strip().split(",")[:5]:
-                if value not in ("F", "X", "77", "88"):
-                    assert value not in path.read_text()

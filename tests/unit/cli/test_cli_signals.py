@@ -36,17 +36,8 @@ def start(hard, folder, *more):
     """Start the command in the middle of whose search the test will stop it."""
     qi = [word for n in range(N_COLUMNS) for word in ("--qi", f"c{n:02d}={hard / 'hierarchy.csv'}")]
     command = [
-        "protect",
-        "table",
-        str(hard / "data.csv"),
-        *qi,
-        "-k",
-        "5",
-        "--purpose",
-        "one-coding",
-        "--out",
-        str(folder / "release"),
-        *more,
+        *("protect", "table", str(hard / "data.csv"), *qi, "-k", "5", "--purpose", "one-coding"),
+        *("--out", str(folder / "release"), *more),
     ]
     with handled(signal.SIGINT), handled(signal.SIGHUP, signal.SIG_DFL):
         return subprocess.Popen(
@@ -67,10 +58,13 @@ def let_it_work(process, seconds=3.0):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "how"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "terminated")],
+    ("number", "code", "how", "more"),
+    [
+        (signal.SIGINT, 130, "interrupted", ()),
+        (signal.SIGTERM, 143, "terminated", ("--json",)),
+        (signal.SIGHUP, 129, "terminated", ()),
+    ],
 )
-@pytest.mark.parametrize("more", [(), ("--json",)], ids=["text", "json"])
 @pytest.mark.sampled(2)
 def test_stopped_in_the_middle_of_a_search(hard, tmp_path, number, code, how, more):
     """Ctrl-C is 130, a request to end is 143, a closed terminal 129; both within seconds, and no file is left."""

@@ -10,24 +10,15 @@ ROWS = [
     (f"P{number:03d}", 20 + 3 * (number % 20), "FM"[number % 2], codes)
     for number, codes in enumerate(["250.00 401.9", "401.9", "250.00 V58.66", "401.9 272.4", ""] * 16)
 ]
+PATIENTS = "id,age,sex,diagnoses\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
 OPTIONS = ("--id", "id", "--qi", "age=interval:10,20", "--qi", "sex", "--codes", "diagnoses", "-k", "4")
-FILES = {
-    "clusters.json",
-    "data.csv",
-    "codebook.csv",
-    "release.json",
-    "report.html",
-    "report.json",
-    "README.txt",
-    "verify.sql",
-}
 
 
 @pytest.fixture
 def patients(tmp_path):
     """A file of 80 patients, a fifth of them without codes."""
     path = tmp_path / "patients.csv"
-    path.write_text("id,age,sex,diagnoses\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS))
+    path.write_text(PATIENTS)
     return path
 
 
@@ -39,6 +30,12 @@ def protect(cloister, patients, tmp_path):
         return cloister("protect", "table", patients, *OPTIONS, *words, "--out", tmp_path / "release")
 
     return command
+
+
+@pytest.fixture
+def release(released):
+    """The folder of a release."""
+    return released("protect", "table", "patients.csv", *OPTIONS, **{"patients.csv": PATIENTS})
 
 
 def changed(folder, name, change):
@@ -53,11 +50,11 @@ def changed(folder, name, change):
     "words", [(), ("--method", "mondrian"), ("--merge-classes", "0.6"), ("-m", "3", "--policy", "level:1")]
 )
 def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, words):
-    """The folder has clusters beside the table; verify accepts it, alone and beside the original."""
+    """Verify accepts it, alone and beside the original."""
     made = protect(*words)
     folder = tmp_path / "release"
 
-    assert (made.code, {path.name for path in folder.iterdir()}) == (0, FILES)
+    assert made.code == 0
     assert "and of codes" in made.out
     assert cloister("verify", folder).code == 0
     assert cloister("verify", folder, "--original", patients, "-k", "4", "-m", "1").code == 0
@@ -68,50 +65,22 @@ def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, w
     ("name", "change", "words"),
     [
         ("data.csv", lambda text: text.replace("401.9 V58.66", "401.9").replace("250.00 V58.66", "250.00"), "codes"),
-        ("data.csv", lambda text: text.replace("\n1,20,F", "\n1,23,F", 1), ""),
-        ("clusters.json", lambda text: text.replace('"sex": "F"', '"sex": "M"', 1), ""),
-        ("clusters.json", lambda text: text.replace('"size": 4', '"size": 5', 1), ""),
-        ("codebook.csv", lambda text: text.replace("as recorded", "as told", 1), "codebook"),
-        ("release.json", lambda manifest: manifest["codes"]["guarantee"]["rules"][0].update(m=9), "guarantee"),
-        ("release.json", lambda manifest: manifest["codes"]["settings"].update(k=9), "settings"),
-        (
-            "release.json",
-            lambda manifest: manifest["codes"]["patients"].update(with_codes=9),
-            "the counts in release.json",
-        ),
-        ("release.json", lambda manifest: manifest["codes"]["utility"].update(occurrences_told=9), "utility"),
-        ("release.json", lambda manifest: manifest["codes"].update(more=9), "keys"),
-        ("release.json", lambda manifest: manifest["codes"]["settings"].update(max_cluster_size="x"), "settings"),
-        (
-            "release.json",
-            lambda manifest: manifest["columns"]["diagnoses"].update(role="kept"),
-            "columns, which has unknown keys",
-        ),
+        ("release.json", lambda m: m["columns"]["diagnoses"].update(role="kept"), "columns, which has unknown keys"),
         ("release.json", lambda m: m["settings"]["hierarchies"].update(diagnoses="icd9"), "settings.hierarchies"),
         ("release.json", lambda m: m["settings"]["level_bounds"].update(diagnoses=[0, 1]), "codes.column"),
         ("clusters.json", lambda text: text.replace('"m": 2', '"m": 2, "repeats": true'), "not that of a table"),
-        ("release.json", lambda manifest: manifest["codes"]["settings"].update(refine="zz"), "settings.refine"),
-        ("release.json", lambda manifest: manifest["codes"]["settings"].update(max_cluster_size=1), "settings."),
-        ("release.json", lambda manifest: manifest["codes"]["settings"].update(policy="level:9"), "settings.policy"),
-        ("release.json", lambda manifest: manifest["codes"]["settings"].update(m=2.0), "codes.settings.m"),
-        (
-            "release.json",
-            lambda manifest: manifest["codes"]["clusters"].update(joint_clusters=False),
-            "codes.clusters.joint_clusters",
-        ),
-        ("release.json", lambda manifest: manifest["codes"]["guarantee"].update(checks="all"), "codes.guarantee"),
-        ("release.json", lambda manifest: manifest.update(more=9), "its keys"),
+        ("release.json", lambda m: m["codes"]["patients"].update(with_codes=9), "the counts in release.json"),
+        ("release.json", lambda m: m["codes"]["settings"].update(policy="level:9"), "settings.policy"),
     ],
 )
 @pytest.mark.sampled(6)
-def test_a_changed_release_is_rejected(protect, cloister, tmp_path, name, change, words):
+def test_a_changed_release_is_rejected(release, cloister, name, change, words):
     """Whatever is changed in the folder, hashes and report made to fit, verify says no."""
-    assert protect("-q").code == 0
-    before = (tmp_path / "release" / name).read_text()
-    changed(tmp_path / "release", name, change)
+    before = (release / name).read_text()
+    changed(release, name, change)
 
-    assert before != (tmp_path / "release" / name).read_text()
-    rejected = cloister("verify", tmp_path / "release")
+    assert before != (release / name).read_text()
+    rejected = cloister("verify", release)
     assert rejected.code == 1
     assert words in rejected.err
 
@@ -127,31 +96,14 @@ def test_clusters_of_another_kind_are_rejected(protect, cloister, tmp_path, pati
     assert "clusters.json is not that of a table with codes" in cloister("verify", tmp_path / "release").err
 
 
-def test_a_cluster_without_its_class_is_refused(protect, cloister, tmp_path):
+def test_a_cluster_without_its_class_is_refused(release, cloister):
     """Clusters of which some name no class are a release that does not hold, and no defect of ours."""
-    assert protect("-q").code == 0
-    clusters = (tmp_path / "release" / "clusters.json").read_text()
+    clusters = (release / "clusters.json").read_text()
     without = re.sub(r', "class": \[[^]]*\]|"class": \{[^}]*\}, |"class": \[[^]]*\], ', "", clusters, count=1)
     assert without != clusters
-    resealed(tmp_path / "release", "clusters.json", without)
+    resealed(release, "clusters.json", without)
 
-    assert cloister("verify", tmp_path / "release").code == 1
-
-
-def test_another_original_is_rejected(protect, cloister, tmp_path, patients):
-    """An original in which a class has another code than its clusters is not what the release was made from."""
-    assert protect("-q").code == 0
-    patients.write_text(patients.read_text().replace("272.4", "272.0"))
-
-    assert cloister("verify", tmp_path / "release", "--original", patients).code == 1
-
-
-def test_a_recipient_may_expect_more(protect, cloister, tmp_path):
-    """An m or k beyond what was promised is checked as well."""
-    assert protect("-q", "-m", "1").code == 0
-
-    assert cloister("verify", tmp_path / "release", "-k", "40").code == 1
-    assert cloister("verify", tmp_path / "release", "-m", "0").code == 2
+    assert cloister("verify", release).code == 1
 
 
 @pytest.mark.parametrize("words", [("-m", "3"), ("--policy", "level:1"), ("--merge-classes", "0.3")])

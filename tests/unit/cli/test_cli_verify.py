@@ -1,27 +1,14 @@
 """``cloister verify``: it passes what protect wrote, and nothing that was changed since."""
 
 import csv
-import hashlib
 import io
 import json
 
 import polars as pl
 import pytest
 from tests.made.patients import COMMON, HEADER
-from tests.made.tampering import report_rewritten
-
-from cloister.release.folder import json_bytes
-
-
-def seal(folder):
-    """Make the hashes of the manifest those of the files, as a forger would."""
-    path = folder / "release.json"
-    manifest = json.loads(path.read_text())
-    manifest["files"] = {
-        name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
-    }
-    path.write_bytes(json_bytes(manifest))
-    report_rewritten(folder)
+from tests.made.tampering import forged
+from tests.unit.cli.conftest import OPTIONS, PATIENTS
 
 
 def rewrite(folder, change):
@@ -32,14 +19,14 @@ def rewrite(folder, change):
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([head, *rows])
     (folder / "data.csv").write_text(text.getvalue())
-    seal(folder)
+    forged(folder)
 
 
 @pytest.fixture
-def coarse(protect, tmp_path):
+def coarse(released, data):
     """A release whose ages and ZIP codes are generalized."""
-    assert protect("-q", "--levels", "age=1,sex=0,zip=2").code == 0
-    return tmp_path / "release"
+    words = ("protect", "table", "patients.csv", *OPTIONS, "--levels", "age=1,sex=0,zip=2")
+    return released(*words, **{"patients.csv": PATIENTS})
 
 
 ORIGINAL = ("--original", "patients.csv")
@@ -65,14 +52,6 @@ def test_a_line_for_each_guarantee_and_one_for_the_rest(cloister, coarse):
     ]
     assert len(long) > 10
     assert long[0] == short[0]
-
-
-def test_original_in_another_order(cloister, coarse, data):
-    """The order of the original's rows does not matter."""
-    head, *rows = data.read_text().splitlines(keepends=True)
-    data.write_text(head + "".join(reversed(rows)))
-
-    assert cloister("verify", coarse, *ORIGINAL, "-q").code == 0
 
 
 def test_json(cloister, coarse):
@@ -103,19 +82,8 @@ def renumbered(rows):
 
 CHANGES = {
     "one cell put back": (put_back, "fewer than 5 records"),
-    "one row removed": (
-        lambda rows: rows[:-1],
-        "not so: the file has as many records as release.json states (1 violation)",
-    ),
-    "one row added": (
-        lambda rows: [*rows, ["61", *rows[-1][1:]]],
-        "not so: the file has as many records as release.json states (1 violation)",
-    ),
+    "one row removed": (lambda rows: rows[:-1], "as many records as release.json states (1 violation)"),
     "two rows swapped": (lambda rows: [rows[-1], *rows[1:-1], rows[0]], "not so: rows are sorted"),
-    "ids in another order": (
-        lambda rows: [[rows[-1 - i][0], *row[1:]] for i, row in enumerate(rows)],
-        "not so: ids are 1, 2, 3",
-    ),
     "an original id": (lambda rows: [["M000", *rows[0][1:]], *rows[1:]], "not so: ids are 1, 2, 3"),
     "no rows": (lambda rows: [], "no records"),
     "a label nobody knows": (
@@ -136,72 +104,11 @@ def test_changed_data_do_not_hold(cloister, coarse, change, words):
     assert "Traceback" not in ran.err
 
 
-def test_an_edited_codebook_does_not_hold(cloister, coarse):
-    """A codebook that explains other labels than those released is refused, though its hash fits."""
-    book = coarse / "codebook.csv"
-    book.write_text(book.read_text().replace("[30-39]", "[30-49]"))
-    seal(coarse)
-    ran = cloister("verify", coarse)
-
-    assert ran.code == 1
-    assert "codebook.csv does not say what the files say" in ran.err
-
-
-def edit_manifest(folder, change):
-    """Change the manifest of a release."""
-    path = folder / "release.json"
-    manifest = json.loads(path.read_text())
-    change(manifest)
-    path.write_bytes(json_bytes(manifest))
-
-
 def raise_k(m):
     """Promise 31 instead of 5, wherever a manifest says so."""
     m["guarantee"]["rules"][0].update(k=31)
     m["settings"].update(k=31, rules=["k-anonymity=31"])
     m["records"].update({"in": f"<{m['records']['released'] + 31}", "suppressed": "<31"})
-
-
-MANIFESTS = {
-    "k raised": (raise_k, "fewer than 31 records", 1),
-    "k raised in the rules": (
-        lambda m: m["guarantee"]["rules"][0].update(k=31),
-        "every class has at least 31 records",
-        1,
-    ),
-    "released raised": (
-        lambda m: m["records"].update({"released": 61, "in": "<66"}),
-        "as many records as release.json states",
-        1,
-    ),
-    "a column renamed": (lambda m: m["columns"].update(age2=m["columns"].pop("age")), "columns", 1),
-    "files not listed": (lambda m: m["files"].clear(), "3 files do not belong", 1),
-    "other schema": (lambda m: m.update(schema=1), "not a manifest of schema 3", 2),
-    "other shape": (lambda m: m.update(shape="images"), "not a release of a shape", 2),
-    "no rules": (lambda m: m["guarantee"].update(rules=[]), "a release says: guarantee.rules", 1),
-    "no columns": (lambda m: m.pop("columns"), "a release says: columns", 1),
-    "columns of another form": (lambda m: m.update(columns=["age"]), "a release says: columns", 1),
-    "records of another form": (lambda m: m.update(records=None), "a release says: records", 1),
-    "no quasi-identifiers": (
-        lambda m: [m["columns"][name].update(role="kept") for name in ("age", "sex", "zip")],
-        "columns, which has unknown keys",
-        1,
-    ),
-}
-
-
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize(("change", "words", "code"), MANIFESTS.values(), ids=MANIFESTS)
-@pytest.mark.parametrize("more", [(), ORIGINAL], ids=["alone", "original"])
-def test_edited_manifests_do_not_hold(cloister, coarse, change, words, code, more):
-    """A manifest that promises more than the data keep, or is none, is refused."""
-    edit_manifest(coarse, change)
-    report_rewritten(coarse)
-    ran = cloister("verify", coarse, *more)
-
-    assert ran.code in (code, 2 if more else code), ran
-    assert more or words in ran.err
-    assert ran.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["nowhere", "patients.csv", "."])
@@ -210,26 +117,15 @@ def test_what_is_no_release(cloister, data, name):
     assert cloister("verify", name).code == 2
 
 
-EXPECTATIONS = {
-    "a larger k": ("-k", "31"),
-    "a larger k for fewer columns": ("-k", "31", "--qi", "sex"),
-    "other quasi-identifiers": ("--qi", "age", "--qi", "sex", "--qi", "diagnosis", "-k", "11"),
-}
+MORE = [("-k", "31"), ("-k", "31", "--qi", "sex"), ("-k", "11", "--qi", "age", "--qi", "sex", "--qi", "diagnosis")]
 
 
-@pytest.mark.parametrize("words", EXPECTATIONS.values(), ids=EXPECTATIONS)
+@pytest.mark.parametrize("words", MORE, ids=" ".join)
 def test_a_recipient_may_expect_more(cloister, coarse, words):
     """``-k`` and ``--qi`` are the recipient's own expectation, whatever the manifest says."""
     ran = cloister("verify", coarse, *words)
 
-    assert ran.code == 1
-    assert f"fewer than {words[words.index('-k') + 1]} records" in ran.err
-
-
-@pytest.mark.parametrize("k", ["0", "1", "-3"])
-def test_an_expectation_of_nothing_is_refused(cloister, coarse, k):
-    """A recipient cannot expect classes of fewer than two."""
-    assert cloister("verify", coarse, "-k", k).code == 2
+    assert (ran.code, f"fewer than {words[1]} records" in ran.err) == (1, True)
 
 
 def test_an_expected_column_that_is_not_there(cloister, coarse):
@@ -249,15 +145,6 @@ def test_an_expectation_of_a_release_with_stars(cloister, protect, data):
     assert cloister("verify", "release", *ORIGINAL).code == 0
     assert cloister("verify", "release", "-k", "10").code == 0
     assert cloister("verify", "release", "-k", "11").code == 1
-
-
-def test_another_original(cloister, coarse, data):
-    """A release does not hold against data it was not made from."""
-    data.write_text(data.read_text().replace("M000,Name 0,30,", "M000,Name 0,40,"))
-    ran = cloister("verify", coarse, *ORIGINAL)
-
-    assert ran.code == 1
-    assert "classes differ from the original" in ran.err
 
 
 def test_kept_values_that_are_not_those_of_the_original(cloister, coarse):
@@ -318,48 +205,6 @@ def test_a_refusal_as_json(cloister, coarse):
     assert ran.json["error"]["kind"] == "guarantee-violation"
 
 
-def paths_of(content, path=()):
-    """Every place in a JSON object."""
-    for key, value in content.items():
-        yield (*path, key)
-        if isinstance(value, dict):
-            yield from paths_of(value, (*path, key))
-
-
-ODD = ["missing", None, ["x"], -1, 10**400]
-READ = ("columns", "records", "guarantee", "files", "risk", "utility", "search")
-"""Parts of the manifest that the verifier reads."""
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("more", [(), ORIGINAL], ids=["alone", "original"])
-def test_no_manifest_breaks_the_verifier(coarse, data, monkeypatch, more):
-    """Whatever stands in a manifest, or is missing from it, the verifier answers: it never falls over."""
-    from cloister.errors import GuaranteeViolation, InputError
-    from cloister.io import read_table
-    from cloister.verification.folder import verify_folder
-
-    whole = json.loads((coarse / "release.json").read_text())
-    frame = read_table(data).frame if more else None
-    for path in paths_of({part: whole[part] for part in (*READ, "settings", "schema", "shape")}):
-        for odd in (
-            ODD
-            if path[0] in READ
-            or path[-1] in ("hierarchies", "age", "keep_suppressed", "k", "suppression", "delimiter", "not_released")
-            else ODD[:1]
-        ):
-            manifest = json.loads(json.dumps(whole))
-            place = manifest
-            for key in path[:-1]:
-                place = place[key]
-            place.pop(path[-1]) if odd == "missing" else place.update({path[-1]: odd})
-            (coarse / "release.json").write_bytes(json_bytes(manifest))
-            try:
-                verify_folder(coarse, original=frame)
-            except (GuaranteeViolation, InputError):
-                continue
-
-
 def test_a_data_file_that_cannot_be_read(cloister, coarse):
     """A data file that is no table any more does not hold."""
     (coarse / "data.csv").write_bytes(b'a,b\n"1\n')
@@ -370,7 +215,7 @@ def test_a_data_file_that_cannot_be_read(cloister, coarse):
 def test_files_named_outside_the_folder(cloister, coarse, tmp_path):
     """A manifest cannot make the verifier look at files elsewhere."""
     (tmp_path / "elsewhere.csv").write_text("x")
-    edit_manifest(coarse, lambda m: m["files"].update({"../elsewhere.csv": "sha256:0"}))
+    forged(coarse, lambda m: m["files"].update({"../elsewhere.csv": "sha256:0"}))
     ran = cloister("verify", coarse)
 
     assert ran.code == 1
@@ -381,8 +226,8 @@ def test_a_second_data_file_does_not_belong(cloister, coarse):
     """A manifest cannot list more files than a release of a table has, nor make room for other data."""
     (coarse / "data.parquet").write_bytes(b"M000")
     (coarse / "notes.csv").write_text("M000 is in class 3")
-    edit_manifest(coarse, lambda m: m["files"].update({"data.parquet": "", "notes.csv": ""}))
-    seal(coarse)
+    forged(coarse, lambda m: m["files"].update({"data.parquet": "", "notes.csv": ""}))
+    forged(coarse)
     ran = cloister("verify", coarse)
 
     assert ran.code == 1
@@ -398,12 +243,6 @@ def test_a_manifest_by_a_link_is_none(cloister, coarse, tmp_path):
     assert cloister("verify", coarse).code == 2
 
 
-def forge(folder, change):
-    """Change a manifest and make hashes and report fit it."""
-    edit_manifest(folder, change)
-    seal(folder)
-
-
 def with_k(k, *, everywhere=False):
     """A change of k, in the rules alone or wherever it is told."""
 
@@ -416,99 +255,48 @@ def with_k(k, *, everywhere=False):
 
 
 FORGED = {
-    "k of 1": (with_k(1), "a release says: guarantee.rules", 1),
+    "k raised": (raise_k, "fewer than 31 records", 1),
     "k of 1 everywhere": (with_k(1, everywhere=True), "a release says: guarantee.rules", 1),
     "k lowered in the rules": (with_k(3), "settings.k in release.json does not follow", 1),
-    "k in the settings": (lambda m: m["settings"].update(k=9), "settings.k", 1),
-    "k in the settings' rules": (
-        lambda m: m["settings"].update(rules=["k-anonymity=9"]),
-        "settings.rules in release.json does not follow",
-        1,
-    ),
-    "a k in words": (
-        lambda m: m["guarantee"].update(sentences=["All is well"]),
-        "guarantee, which has unknown keys",
-        1,
-    ),
-    "not verified": (lambda m: m["guarantee"].update(verified=False), "a release says: guarantee.verified", 1),
-    "another model": (
-        lambda m: m["guarantee"]["rules"].append({"model": "l-diversity", "k": 2}),
-        "a release says: guarantee.rules",
-        1,
-    ),
-    "more to a rule": (lambda m: m["guarantee"]["rules"][0].update(l=3), "a release says: guarantee.rules", 1),
-    "an unknown role": (lambda m: m["columns"]["diagnosis"].update(role="harmless"), "a release says: columns.", 1),
-    "a dropped role": (lambda m: m["columns"]["diagnosis"].update(role="dropped"), "a release says: columns.", 1),
-    "two ids": (
-        lambda m: m["columns"]["diagnosis"].update(role="identifier", ids="number"),
-        "a release says: columns",
-        1,
-    ),
-    "another role": (lambda m: m["columns"]["diagnosis"].update(role="kept"), "codebook.csv does not say", 1),
-    "other ids": (lambda m: m["settings"].update(ids="hmac"), "a release says: settings.ids", 1),
-    "ids that were unique": (
-        lambda m: m["guarantee"].update(one_row_per_patient="assumed"),
-        "a release says: guarantee.one_row_per_patient",
-        1,
-    ),
-    "records in": (lambda m: m["records"].update({"in": "<100"}), "records in release.json does not follow", 1),
+    "released raised": (lambda m: m["records"].update({"released": 61, "in": "<66"}), "as many records as", 1),
     "records without secrets": (
         lambda m: m["records"].update({"in": 62, "suppressed": 2}),
-        "what should follow from the released records does not",
+        "should follow from the",
         1,
     ),
     "negative records": (lambda m: m["records"].update({"in": 55, "suppressed": -5}), "a release says: records", 1),
-    "records in words": (lambda m: m["records"].update(suppressed="few"), "a release says: records", 1),
-    "no suppression allowed": (
-        lambda m: m["settings"].update(suppression=0.0),
-        "a release says: settings.suppression",
-        1,
-    ),
+    "a column renamed": (lambda m: m["columns"].update(age2=m["columns"].pop("age")), "columns", 1),
+    "two ids": (lambda m: m["columns"]["diagnosis"].update(role="identifier", ids="number"), "says: columns", 1),
+    "files not listed": (lambda m: m["files"].clear(), "3 files do not belong", 1),
+    "other schema": (lambda m: m.update(schema=1), "not a manifest of schema 3", 2),
+    "other shape": (lambda m: m.update(shape="images"), "not a release of a shape", 2),
+    "other ids": (lambda m: m["settings"].update(ids="hmac"), "a release says: settings.ids", 1),
+    "no suppression allowed": (lambda m: m["settings"].update(suppression=0.0), "says: settings.suppression", 1),
     "other levels": (lambda m: m["search"]["levels"].update(age=0), "a release says: search.levels", 1),
-    "other hierarchies": (
-        lambda m: m["settings"]["hierarchies"].update(name="suppress"),
-        "a release says: settings.hierarchies",
-        1,
-    ),
-    "a released column hidden": (
-        lambda m: m["settings"]["not_released"].append("age"),
-        "a release says: settings.not_released",
-        1,
-    ),
+    "a released column hidden": (lambda m: m["settings"]["not_released"].append("age"), "settings.not_released", 1),
     "less risk": (lambda m: m["risk"].update(highest=0.01), "the risks in release.json", 1),
-    "less risk on average": (lambda m: m["risk"].update(average=0.0), "the risks in release.json", 1),
-    "other classes": (lambda m: m["risk"].update(classes=1), "the risks in release.json", 1),
-    "larger classes": (lambda m: m["risk"].update(smallest_class=20), "the risks in release.json", 1),
-    "a threshold nobody fails": (lambda m: m["risk"].update(threshold=7), "a release says: risk.threshold", 1),
-    "other bands": (
-        lambda m: m["risk"]["records_by_class_size"].update({"10-19": 1}),
-        "risk in release.json does not follow",
-        1,
-    ),
     "fewer labels": (lambda m: m["utility"]["columns"]["age"].update(labels=1), "utility.columns.age.labels in", 1),
-    "exact where it cannot be": (lambda m: m["utility"].update(exact=True), "a release says: utility.exact", 1),
-    "another loss": (lambda m: m["utility"].update(loss=0.0), "utility.loss in release.json does not follow", 1),
-    "another loss of all": (lambda m: m["utility"]["losses"].update(mine=0.0), "a release says: utility.losses", 1),
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("change", "words", "code"), FORGED.values(), ids=FORGED)
 def test_forged_manifests_do_not_hold(cloister, coarse, change, words, code):
     """What a manifest says must agree with itself and with the data, though hashes and report were made to fit."""
-    forge(coarse, change)
+    forged(coarse, change)
     ran = cloister("verify", coarse)
 
     assert (ran.code, ran.out) == (code, ""), ran
     assert words in ran.err
+    assert ran.err.count("\n") == 1
 
 
 def test_a_unique_record_slipped_in(cloister, coarse):
     """A record that stands alone is found, whatever k the rules of the manifest were lowered to."""
     rewrite(coarse, lambda rows: renumbered(sorted([*rows, ["", "*", "X", "*", "001"]], key=lambda row: row[1:])))
-    forge(coarse, lambda m: [with_k(1)(m), m["records"].update(released=61)])
+    forged(coarse, lambda m: [with_k(1)(m), m["records"].update(released=61)])
     assert cloister("verify", coarse).code == 1
-    forge(coarse, lambda m: with_k(2)(m))
+    forged(coarse, lambda m: with_k(2)(m))
 
     assert cloister("verify", coarse).code == 1
 
@@ -524,7 +312,7 @@ def exact(protect, tmp_path):
 def test_exact_losses_are_recomputed(cloister, exact):
     """Exact losses follow from each other; with the original they are recomputed."""
     assert cloister("verify", exact, *ORIGINAL).code == 0
-    forge(exact, lambda m: m["utility"]["losses"].update(arx=0.1))
+    forged(exact, lambda m: m["utility"]["losses"].update(arx=0.1))
     ran = cloister("verify", exact)
     assert ran.code == 1
     assert "does not: utility.losses.arx." in ran.err
@@ -534,7 +322,7 @@ def test_exact_losses_are_recomputed(cloister, exact):
         for column in m["utility"]["columns"].values():
             column["loss"] = 0.5
 
-    forge(exact, halve)
+    forged(exact, halve)
     assert cloister("verify", exact).code == 0
     ran = cloister("verify", exact, *ORIGINAL)
     assert ran.code == 1
@@ -543,7 +331,7 @@ def test_exact_losses_are_recomputed(cloister, exact):
 
 def test_a_number_kept_back_must_be_small(cloister, exact):
     """``<k`` stands for at least one suppressed record: with the original that is counted."""
-    forge(exact, lambda m: [m["records"].update({"in": "<67", "suppressed": "<5"}), m["utility"].update(exact=False)])
+    forged(exact, lambda m: [m["records"].update({"in": "<67", "suppressed": "<5"}), m["utility"].update(exact=False)])
 
     assert cloister("verify", exact).code == 0
     ran = cloister("verify", exact, *ORIGINAL)
@@ -563,7 +351,7 @@ def test_any_delimiter(cloister, protect, data, mark):
 @pytest.mark.parametrize("delimiter", [";", '"', "", None])
 def test_a_delimiter_that_is_not_the_one(cloister, coarse, delimiter):
     """Data cannot be read in another way than they were written."""
-    forge(coarse, lambda m: m["settings"].update(delimiter=delimiter))
+    forged(coarse, lambda m: m["settings"].update(delimiter=delimiter))
 
     assert cloister("verify", coarse).code == 1
 
@@ -575,73 +363,23 @@ def test_a_delimiter_that_is_not_the_one(cloister, coarse, delimiter):
 def test_a_manifest_names_no_file_to_open(cloister, coarse, hierarchy, spec, kind):
     """Hierarchies by the words of a manifest are builders; what might be a file of this machine is not opened."""
     (hierarchy.parent.parent / "suppress").mkdir()
-    forge(coarse, lambda m: [m["settings"]["hierarchies"].update(zip=spec), m["columns"]["zip"].update(hierarchy=kind)])
+    forged(
+        coarse, lambda m: [m["settings"]["hierarchies"].update(zip=spec), m["columns"]["zip"].update(hierarchy=kind)]
+    )
     ran = cloister("verify", coarse, *ORIGINAL)
 
     assert ran.code == 1
     assert "a release says: settings.hierarchies" in ran.err
 
 
-BOOKS = {
-    "a row for a column that is not released": lambda text: text + "name,dropped,,,,Name 3\n",
-    "a row for a label at another level": lambda text: text + "age,quasi-identifier,interval,0,30,as recorded\n",
-    "a row twice": lambda text: text + text.splitlines()[-1] + "\n",
-    "another meaning": lambda text: text.replace("a group of values of the hierarchy", "M000 and others"),
-    "another role": lambda text: text.replace("sensitive", "kept"),
-    "a column more": lambda text: text.replace("\n", ",x\n"),
-    "another order": lambda text: "".join([text.splitlines(True)[0], *reversed(text.splitlines(True)[1:])]),
-}
-
-
-@pytest.mark.parametrize("change", BOOKS.values(), ids=BOOKS)
-def test_a_codebook_that_says_anything_else(cloister, coarse, change):
-    """The codebook is what the release asks for, to the row."""
-    book = coarse / "codebook.csv"
-    book.write_text(change(book.read_text()))
-    seal(coarse)
-    ran = cloister("verify", coarse)
-
-    assert ran.code == 1
-    assert "codebook" in ran.err
-
-
-@pytest.fixture
-def keyed(protect, tmp_path):
-    """A release whose ids are keyed hashes."""
+def test_keyed_ids(cloister, protect, tmp_path):
+    """A release whose ids are keyed hashes holds beside its original."""
     key = tmp_path / "key"
     key.write_bytes(bytes(range(32)))
     key.chmod(0o600)
     assert protect("-q", "--levels", "age=1,sex=0,zip=2", "--ids", f"hmac:{key}").code == 0
-    return tmp_path / "release"
 
-
-def swap_ids(rows):
-    """Ids of two records that are equal in all else swapped."""
-    place = next(i for i in range(len(rows)) if rows[i][1:] == rows[i + 1][1:])
-    rows[place][0], rows[place + 1][0] = rows[place + 1][0], rows[place][0]
-    return rows
-
-
-KEYED = {
-    "an original id": (lambda rows: [["M000", *rows[0][1:]], *rows[1:]], "not so: ids are keyed hashes"),
-    "an id twice": (lambda rows: [rows[0], [rows[0][0], *rows[1][1:]], *rows[2:]], "not so: ids are keyed hashes"),
-    "an id in capitals": (lambda rows: [["A" * 64, *rows[0][1:]], *rows[1:]], "not so: ids are keyed hashes"),
-    "no id": (lambda rows: [["", *rows[0][1:]], *rows[1:]], "not so: ids are keyed hashes"),
-    "a star": (lambda rows: [["*", *rows[0][1:]], *rows[1:]], "not so: ids are keyed hashes"),
-    "equal records in another order": (swap_ids, "not so: rows are sorted by their released values"),
-}
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(("change", "words"), KEYED.values(), ids=KEYED)
-def test_keyed_ids(cloister, keyed, change, words):
-    """Keyed ids are hashes, each of them once, and equal records stand in their order."""
-    assert cloister("verify", keyed, *ORIGINAL).code == 0
-    rewrite(keyed, change)
-    ran = cloister("verify", keyed)
-
-    assert ran.code == 1
-    assert words in ran.err
+    assert cloister("verify", "release", *ORIGINAL).code == 0
 
 
 @pytest.fixture
@@ -680,7 +418,7 @@ def test_parquet_carries_the_table_and_nothing_else(cloister, in_parquet, change
     path = in_parquet / "data.parquet"
     assert cloister("verify", "release", "-k", "5").code == 0
     change(path)
-    seal(in_parquet)
+    forged(in_parquet)
     ran = cloister("verify", "release", "-k", "5")
 
     assert ran.code == 1
@@ -691,30 +429,17 @@ def test_parquet_carries_the_table_and_nothing_else(cloister, in_parquet, change
 def test_parquet_of_another_polars_is_not_passed(cloister, in_parquet):
     """Bytes that another version of Polars may have written cannot be compared: nothing is said to hold."""
     with_metadata(in_parquet / "data.parquet")
-    forge(in_parquet, lambda manifest: manifest["machine"].update(polars="1.0.0"))
-    seal(in_parquet)
+    forged(in_parquet, lambda manifest: manifest["machine"].update(polars="1.0.0"))
     ran = cloister("verify", "release")
 
     assert (ran.code, ran.out) == (2, "")
     assert "verify the release with the version that it names" in ran.err
 
 
-@pytest.mark.parametrize("words", [("--delimiter", ":"), ("--delimiter", ":", "--encoding", "utf-16")])
-def test_an_original_with_an_odd_delimiter(protect, cloister, data, words):
-    """What was read with a delimiter or an encoding of its own is compared so, too; the delimiter is remembered."""
-    encoding = "utf-16" if "--encoding" in words else "utf-8"
-    data.write_bytes(data.read_text().replace(",", ":").encode(encoding))
-    assert protect("-q", *words).code == 0
-
-    assert cloister("verify", "release", *ORIGINAL, *words, "-q").code == 0
-    assert cloister("verify", "release", *ORIGINAL, "--encoding", encoding, "-q").code == 0
-    assert cloister("verify", "release", *ORIGINAL, "--delimiter", ";", "-q").code == 2
-
-
 @pytest.mark.parametrize("name", ["0.0.9", "", None, 0.1, "99"])
 def test_a_release_of_another_version_is_refused_by_name(coarse, cloister, name):
     """What another version promises this one cannot check: it stops, and names the version."""
-    forge(coarse, lambda manifest: manifest.update(cloister=name))
+    forged(coarse, lambda manifest: manifest.update(cloister=name))
     ran = cloister("verify", coarse)
 
     assert (ran.code, ran.out) == (2, "")

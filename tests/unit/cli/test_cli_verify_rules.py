@@ -1,10 +1,10 @@
 """``cloister verify`` of releases under many rules: what it recomputes, what it needs for that, what it refuses."""
 
-import hashlib
 import json
 
 import pytest
-from tests.made.tampering import report_rewritten
+from tests.made.tampering import forged
+from tests.unit.cli.conftest import OPTIONS, PATIENTS
 
 from cloister.release.folder import json_bytes
 
@@ -22,33 +22,20 @@ COMPARING = ("t-closeness", "beta-likeness", "delta-disclosure", "k-map", "delta
 UNCHECKED = tuple(word for name in COMPARING for word in ("--accept-unchecked", name))
 
 
-@pytest.fixture
-def census(tmp_path, data):
-    """A population table: every patient, and as many other people like them."""
-    head, *rows = data.read_text().splitlines()
-    path = tmp_path / "census.csv"
-    path.write_text("\n".join([head, *rows, *rows]) + "\n")
-    return path
+FILES = {"patients.csv": PATIENTS, "census.csv": PATIENTS + PATIENTS.partition("\n")[2]}
+"""A population table has every patient, and as many other people like them."""
 
 
 @pytest.fixture
-def ruled(protect, census, tmp_path):
+def census(ruled, tmp_path):
+    """The population table of the release."""
+    return tmp_path / "census.csv"
+
+
+@pytest.fixture
+def ruled(released):
     """A release under all kinds of rules."""
-    ran = protect("-q", "--levels", "age=1,sex=0,zip=2", *RULES)
-    assert ran.code == 0, ran
-    return tmp_path / "release"
-
-
-def forge(folder, change):
-    """Change a manifest and make the report fit it."""
-    path = folder / "release.json"
-    manifest = json.loads(path.read_text())
-    change(manifest)
-    manifest["files"] = {
-        name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]
-    }
-    path.write_bytes(json_bytes(manifest))
-    report_rewritten(folder)
+    return released("protect", "table", "patients.csv", *OPTIONS, "--levels", "age=1,sex=0,zip=2", *RULES, **FILES)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +79,7 @@ WEAKER = {
 @pytest.mark.parametrize(("change", "words"), WEAKER.values(), ids=WEAKER)
 def test_a_manifest_that_contradicts_itself(cloister, ruled, change, words):
     """Rules and the settings must say the same, about sensitive columns."""
-    forge(ruled, change)
+    forged(ruled, change)
     ran = cloister("verify", ruled)
 
     assert ran.code == 1
@@ -112,7 +99,7 @@ UNKNOWN = {
 @pytest.mark.parametrize("change", UNKNOWN.values(), ids=UNKNOWN)
 def test_unknown_rules_are_refused(cloister, ruled, change):
     """A rule that is none of this version's is nothing that could be checked."""
-    forge(ruled, lambda m: change(m["guarantee"]["rules"]))
+    forged(ruled, lambda m: change(m["guarantee"]["rules"]))
     ran = cloister("verify", ruled)
 
     assert ran.code == 1

@@ -181,13 +181,8 @@ def test_a_table_that_is_there_is_not_touched(hospital, tmp_path, capsys):
 def test_names_that_are_none(name, tmp_path, capsys):
     """A name of a table that not every database takes is refused before anything is asked."""
     words = (
-        "protect",
-        "table",
-        "postgresql://nowhere/db",
-        "--query",
-        "select 1",
-        "--engine",
-        "postgresql://nowhere/db",
+        *("protect", "table", "postgresql://nowhere/db", "--query", "select 1"),
+        *("--engine", "postgresql://nowhere/db"),
     )
 
     assert run([*words, *WORDS, "--table", name, "--out", str(tmp_path / "release")]) == 2

@@ -61,18 +61,8 @@ def test_a_part_of_a_job_is_explored_as_on_the_command_line(place):
     """The same figures under the same settings; with a folder the same call goes on there, and so does the other."""
     words = (
         *(
-            "explore",
-            "table",
-            "patients.csv",
-            "--purpose",
-            "one-coding",
-            "--id",
-            "mrn",
-            "--drop",
-            "name",
-            "--drop",
-            "ward",
-            "--sensitive",
+            *("explore", "table", "patients.csv", "--purpose", "one-coding", "--id", "mrn", "--drop", "name"),
+            *("--drop", "ward", "--sensitive"),
         ),
         *("diagnosis", "--qi", "age=interval:10,20/top=90/bottom=0", "--qi", "sex=suppress", "--grid", "k=2,9,60"),
         *("--grid", "suppression=0,0.1", "--out", "typed", "-q"),

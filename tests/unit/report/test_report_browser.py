@@ -76,12 +76,8 @@ def measured_in_a_browser(pages, folder):
     proxy = Proxy()
     places = (f"--user-data-dir={folder / 'browser'}", f"--proxy-server={proxy.address}")
     command = [
-        BROWSER,
-        *FLAGS,
-        *places,
-        "--proxy-bypass-list=<-loopback>",
-        "--dump-dom",
-        f"file://{folder}/around.html",
+        *(BROWSER, *FLAGS, *places, "--proxy-bypass-list=<-loopback>"),
+        *("--dump-dom", f"file://{folder}/around.html"),
     ]
     browser = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     proxy.server.close()
@@ -130,15 +126,8 @@ def test_explorations_and_comparisons_in_a_browser(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hospital(n=120).write(tmp_path)
     words = (
-        "table",
-        "patients.csv",
-        "--qi",
-        "age=interval:10,20/top=80",
-        "--qi",
-        "sex",
-        "--undecided",
-        "drop",
-        "--quiet",
+        *("table", "patients.csv", "--qi", "age=interval:10,20/top=80", "--qi", "sex"),
+        *("--undecided", "drop", "--quiet"),
     )
     assert run(["explore", *words, "--grid", "k=3,6", "--grid", "suppression=0,0.1", "--out", "exploration"]) == 0
     for k in ("3", "6"):

@@ -33,12 +33,8 @@ def test_codes_are_released_and_verified(codes_file, tmp_path, capfd):
     here = run([*words, "--out", str(tmp_path / "here"), "--crosswalk", str(tmp_path / "other.csv")])
     checked = run(
         [
-            "verify",
-            str(tmp_path / "there"),
-            "--original",
-            str(codes_file),
-            "--crosswalk",
-            str(tmp_path / "crosswalk.csv"),
+            *("verify", str(tmp_path / "there"), "--original", str(codes_file)),
+            *("--crosswalk", str(tmp_path / "crosswalk.csv")),
         ]
     )
 

@@ -1,14 +1,12 @@
 """A release folder of code sets that somebody changed, hashes and report with it: the check says no, and why."""
 
-import hashlib
 import json
 
 import pytest
-from tests.made.tampering import report_rewritten
+from tests.made.tampering import forged
 
 import cloister as cl
 from cloister.errors import CloisterError, GuaranteeViolation, InputError
-from cloister.release.folder import json_bytes
 from cloister.shapes.codes.policy import parse_policy
 from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters
 from cloister.shapes.disassociation.method.release import reconstruct
@@ -31,17 +29,6 @@ def repeated(tmp_path):
     codes = cl.CodeSets.from_records(REPEATED, repeats=True)
     cl.protect_codes(codes, k=3, m=2, sensitive=["042"], diversity=3).write(tmp_path / "repeated")
     return tmp_path / "repeated"
-
-
-def sealed(folder, change=lambda manifest: None):
-    """Change the manifest of a folder, and make hashes and report fit what is there."""
-    manifest = json.loads((folder / "release.json").read_text())
-    manifest["files"] = {
-        name: f"sha256:{hashlib.sha256((folder / name).read_bytes()).hexdigest()}" for name in manifest["files"]
-    }
-    change(manifest)
-    (folder / "release.json").write_bytes(json_bytes(manifest))
-    report_rewritten(folder)
 
 
 def clusters_replaced(folder, old, new):
@@ -69,7 +56,7 @@ def test_repeats_and_sensitive_codes_hold(repeated):
 def test_every_occurrence_of_a_sensitive_code_is_sensitive(repeated, listed):
     """One that is not listed would be open to a chunk of its own."""
     clusters_replaced(repeated, '"sensitive": ["042#1", "042#2"]', f'"sensitive": ["{listed}"]')
-    sealed(repeated)
+    forged(repeated)
 
     with pytest.raises(GuaranteeViolation, match="lists all occurrences of a sensitive code as sensitive"):
         cl.verify_folder(repeated)
@@ -81,7 +68,7 @@ def test_every_occurrence_of_a_sensitive_code_is_sensitive(repeated, listed):
 def test_numbers_of_occurrences(repeated, code):
     """A code that is not numbered as a release numbers it is refused, and not quoted."""
     clusters_replaced(repeated, '"250.00#2"', f'"{code}"')
-    sealed(repeated)
+    forged(repeated)
 
     with pytest.raises(GuaranteeViolation, match="codes that repeat are numbered") as refusal:
         cl.verify_folder(repeated)
@@ -91,7 +78,7 @@ def test_numbers_of_occurrences(repeated, code):
 def test_codes_said_to_repeat(folder):
     """Plain codes under a head that says that they are numbered are refused, not read as if they were."""
     clusters_replaced(folder, '"m": 2,', '"m": 2, "repeats": true,')
-    sealed(folder, lambda manifest: manifest["settings"].update(repeats=True))
+    forged(folder, lambda manifest: manifest["settings"].update(repeats=True))
 
     with pytest.raises(GuaranteeViolation, match="codes that repeat are numbered"):
         cl.verify_folder(folder)
@@ -105,51 +92,30 @@ def test_more_diversity_than_there_are_records(repeated):
     def change(manifest):
         manifest["settings"]["diversity"] = manifest["guarantee"]["rules"][1]["l"] = 19
 
-    sealed(repeated, change)
+    forged(repeated, change)
 
     with pytest.raises(GuaranteeViolation, match="sensitive codes are only listed, and in clusters of at least"):
         cl.verify_folder(repeated)
 
 
 FIELDS = {
-    "a negative seed": (("seed", -1), "says: seed"),
-    "a path": (("settings", "source", "/home/user/x.csv"), "settings.source"),
-    "a host": (("machine", {"host": "x"}), "machine"),
-    "more seconds": (("seconds", {"d_occurs": 1}), "seconds"),
-    "more said": (("zzz", {"d": 1}), "its keys"),
-    "more said of the guarantee": (("guarantee", "note", "d occurs once"), "guarantee, which has unknown keys"),
-    "more said of the settings": (("settings", "extra", "d has 1"), "settings, which has unknown keys"),
-    "more said of a column": (("columns", "codes", {"role": "codes", "n": 1}), "columns.codes, which has unknown keys"),
-    "a role left out": (("columns", "id", {"ids": "number"}), "columns.id.role"),
-    "a column that is none": (("columns", "id", None), "says: columns.id"),
     "a small cluster size": (("settings", "max_cluster_size", 1), "says: settings"),
-    "a cluster size in words": (("settings", "max_cluster_size", "all"), "settings.max_cluster_size"),
-    "k as a fraction": (("settings", "k", 3.0), "settings.k"),
     "no level": (("settings", "policy", "level:9"), "settings.policy"),
     "another level": (("settings", "policy", "level:3"), "utility in release.json does not follow"),
     "neighbours": (("settings", "policy", "sim:4"), "utility in release.json does not follow"),
-    "no support": (("settings", "policy", "sup:-5"), "settings.policy"),
     "support": (("settings", "policy", "sup:5"), "utility.constraints"),
-    "a policy that is a number": (("settings", "policy", 7), "settings.policy"),
     "more sets than codes": (("utility", "constraints", 1000), "utility in release.json does not follow"),
     "no set satisfied": (("utility", "constraints_satisfied", 0), "says: utility"),
-    "no set preserved": (("utility", "constraints_preserved", 0), "utility in release.json does not follow"),
-    "an unknown refinement": (("settings", "refine", "zz"), "settings.refine"),
     "a threshold that is true": (("settings", "inference_threshold", True), "inference_threshold"),
-    "a result for a workload": (("settings", "workload", "are=0.5"), "settings.workload"),
-    "values for columns": (("settings", "not_released", [["P1"]]), "settings.not_released"),
     "diversity of nothing": (("settings", "diversity", 5), "says: settings"),
-    "a number that is false": (("records", "suppressed", False), "records.suppressed"),
-    "a count that is a fraction": (("records", "in", 24.0), "records.in"),
-    "columns of no file": (("settings", "input_columns", "more", None), "settings.input_columns"),
     "a long delimiter": (("settings", "delimiter", "ab"), "settings.delimiter"),
 }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("change", "words"), FIELDS.values(), ids=FIELDS)
 def test_fields_say_what_a_release_can_say(folder, change, words):
-    """A field that no release has, or a value that none has there, is a failure, and is not quoted."""
+    """A value that no release has there, or that does not follow from the files, is a failure."""
     *path, name, value = change
 
     def changed(manifest):
@@ -157,9 +123,9 @@ def test_fields_say_what_a_release_can_say(folder, change, words):
             manifest = manifest[step]
         manifest[name] = value
 
-    sealed(folder)
+    forged(folder)
     assert cl.verify_folder(folder).holds
-    sealed(folder, changed)
+    forged(folder, changed)
 
     with pytest.raises((GuaranteeViolation, InputError), match=words):
         cl.verify_folder(folder)
@@ -191,10 +157,10 @@ def test_policies_made_of_the_codes_are_counted_anew(tmp_path, spec, repeats):
     assert cl.verify_folder(tmp_path / "release").holds
     for name in ("constraints", "constraints_satisfied", "constraints_preserved"):
         told = release.summary()["utility"][name]
-        sealed(
+        forged(
             tmp_path / "release", lambda manifest, name=name, told=told: manifest["utility"].update({name: told + 1})
         )
         with pytest.raises(GuaranteeViolation, match="utility"):
             cl.verify_folder(tmp_path / "release")
-        sealed(tmp_path / "release", lambda manifest, name=name, told=told: manifest["utility"].update({name: told}))
+        forged(tmp_path / "release", lambda manifest, name=name, told=told: manifest["utility"].update({name: told}))
     assert cl.verify_folder(tmp_path / "release").holds

@@ -166,12 +166,9 @@ def test_no_failure_tells_a_value():
 NAMES = ["len", "^.*$", "*", "\0records", "\0records_released", "c0", "c1", "value", "label", "records", "literal"]
 
 
-@pytest.mark.parametrize("one", NAMES)
-@pytest.mark.parametrize("other", NAMES)
+@pytest.mark.parametrize(("one", "other"), [pair for n in (1, 3) for pair in zip(NAMES, NAMES[n:] + NAMES[:n])])
 def test_names_of_columns_are_names(one, other):
     """No name of a column is taken for a pattern or for another column, whatever its role."""
-    if one == other:
-        return
     frame = GOOD.with_columns(sex=pl.Series(["F"] * 5)).rename({"age": one, "dx": other})
     source = TABLE.with_columns(sex=pl.Series(list("FFFFFM"))).rename({"age": one, "dx": other})
     promise = replace(PROMISE, columns=("id", one, other, "sex"), levels={one: 1, "sex": 0})

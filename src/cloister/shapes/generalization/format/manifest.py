@@ -42,7 +42,7 @@ class GeneralizationSettings(SharedCodesSettings):
     privacy: str
     uncovered: Uncovered | None
     loss: TermLoss | None
-    code_hierarchy: str
+    code_hierarchy: FileName
     code_weights: tuple[Share, ...] | None = None
     attributes: FileName | None = None
 
