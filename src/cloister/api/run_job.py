@@ -108,7 +108,7 @@ def init(
     -------
     SuggestedSettings or FirstJob
         Of a dataframe ``columns`` (the suggested role of each, how surely and why), ``undecided`` and the
-        ``settings`` for `protect_table`. Of a file the job as ``text``, its ``columns``, and a ``problem`` if it gives
+        ``keywords`` for `protect_table`. Of a file the job as ``text``, its ``columns``, and a ``problem`` if it gives
         no release as it is.
 
     Notes
@@ -124,9 +124,9 @@ def init(
     >>> folder = tempfile.TemporaryDirectory()
     >>> people.write_csv(os.path.join(folder.name, "people.csv"))
     >>> suggested = cl.init(people, k=2)
-    >>> sorted(suggested.settings["qi"]), suggested.undecided
+    >>> sorted(suggested.keywords["qi"]), suggested.undecided
     (['age', 'sex'], ())
-    >>> cl.protect_table(people, **suggested.settings).verify().holds
+    >>> cl.protect_table(people, **suggested.keywords).verify().holds
     True
     >>> made = cl.init(os.path.join(folder.name, "people.csv"), os.path.join(folder.name, "job.toml"))
     >>> [(one.column, one.role) for one in made.columns]

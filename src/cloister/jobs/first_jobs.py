@@ -64,11 +64,11 @@ class FirstJob:
 class SuggestedSettings:
     """What `cloister.protect_table` may be asked for a dataframe, by what its columns seem to be.
 
-    Columns that are undecided have no role in ``settings``: `protect_table` refuses them until they get one.
+    Columns that are undecided have no role in ``keywords``: `protect_table` refuses them until they get one.
     """
 
     columns: tuple[Guess, ...]  # the role that is suggested for each column, how surely and why
-    settings: Keywords  # keywords of `protect_table`
+    keywords: Keywords  # of `protect_table`
 
     @property
     def undecided(self) -> tuple[str, ...]:
