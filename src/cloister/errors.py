@@ -161,7 +161,8 @@ def as_keyword(name: str, value: str | None) -> str:
         return f'{{"codes": ["{value}"]}}'
     if value is not None and name in LISTS:
         return f'{name}=["{value}"]'
-    return name if value is None else f'{name}="{value}"'
+    is_number = value is not None and re.fullmatch(r"[0-9]+(\.[0-9]+)?", value)
+    return name if value is None else f"{name}={value}" if is_number else f'{name}="{value}"'
 
 
 def as_key(name: str, value: str | None) -> str:

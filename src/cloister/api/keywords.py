@@ -9,8 +9,9 @@ from decimal import Decimal
 from logging import getLogger
 from numbers import Integral, Real
 from pathlib import Path
+from textwrap import fill
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import TypeVar, Union, get_args, get_origin
 
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.search import Report
@@ -172,7 +173,10 @@ def takes_settings(
         ]
         signature = inspect.signature(verb).replace(parameters=[*own, *keywords, *extra])
         vars(verb)["__signature__"] = signature
-        lines = "\n".join(f"    {name} : {_meaning(one)}" for name, one in known.items())
+        lines = "\n".join(
+            fill(f"{name} : {_meaning(one)}", 112, initial_indent=" " * 4, subsequent_indent=" " * 8)
+            for name, one in known.items()
+        )
         verb.__doc__ = re.sub(
             r"    \*\*keywords(?: : (?=\w))?", lambda _: lines + "\n    ", verb.__doc__ or "", count=1
         )
@@ -185,7 +189,7 @@ def _parameter(name: str, one: Setting) -> inspect.Parameter:
     default = inspect.Parameter.empty if one.default is MISSING else one.default
     if isinstance(default, Words) or (one.by_column and not default):
         default = None
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Any)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
 
 
 def _meaning(one: Setting) -> str:
