@@ -49,7 +49,7 @@ def released(records, options, policy=None, privacy="2"):
     )
     try:
         made = None if utility is None else utility(codes, 2 if policy == "similar" else 1)
-        return known, cl.protect_codes(codes, privacy=known, policy=made, **options, accept_empty=True, method="cba")
+        return known, cl.protect_codes(codes, privacy=known, policy=made, **options, accept_empty=True)
     except (cl.NoSafeRelease, cl.InputError):
         return known, None
 
@@ -184,7 +184,7 @@ def test_attributes_stay_with_their_patients(records, options, data):
     attributes = pl.DataFrame({"id": ids, "site": pl.Series(sites, dtype=pl.String)}).sample(fraction=1, shuffle=True)
     codes = cl.CodeSets.from_records(records, ids)
     try:
-        release = cl.protect_codes(codes, **options, attributes=attributes, accept_empty=True, method="cba")
+        release = cl.protect_codes(codes, **options, attributes=attributes, accept_empty=True)
     except (cl.NoSafeRelease, cl.InputError):
         return
     origin = [int(name[1:]) for name in release.custody.crosswalk["original"]]
