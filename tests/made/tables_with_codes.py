@@ -13,7 +13,7 @@ from cloister.pipeline.tables_with_codes import protect_table_with_codes
 from cloister.privacy import KAnonymity
 from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 
-METHODS = ({}, {"method": "mondrian"}, {"method": "cluster"}, {"local_recoding": True}, {"merge_classes": 0.6})
+METHODS = ({}, {"method": "mondrian"}, {"method": "cluster"}, {"local_recoding": True}, {"merge_bound": 0.6})
 
 
 @st.composite
