@@ -29,7 +29,7 @@ from rich.table import Table
 
 from cloister import CodeSets, UtilityPolicy
 from cloister.shapes.codes.policy import parse_policy
-from cloister.shapes.codes.request import counted, frequent_workload, random_workload
+from cloister.shapes.codes.request import frequent_workload, index_codes, random_workload
 from cloister.shapes.disassociation.format.data import Disassociation, DisassociationRequest, ProtectedCodes, Refine
 from cloister.shapes.disassociation.method.protect import disassociate, load_kernels
 from cloister.shapes.disassociation.method.release import lost_codes, reconstruct
@@ -118,7 +118,7 @@ def _sampled(codes: CodeSets, m: int) -> Rows:
     records = generator.choice(codes.n_records, SAMPLE, p=chances / chances.sum())
     drawn = (codes.items[codes.offsets[record] : codes.offsets[record + 1]] for record in records.tolist())
     queries = [tuple(np.sort(generator.choice(own, m, replace=False)).tolist()) for own in drawn]
-    held = counted(codes).counts(queries)
+    held = index_codes(codes).counts(queries)
     weights, rows = 1 / held, []
     for low, label in ((1, "1"), (2, "2"), (3, "3"), (4, "4"), (5, "5 and more")):
         there = held >= 5 if low == 5 else held == low
@@ -166,8 +166,8 @@ def measured(
     verify_s = time.perf_counter() - started - protect_s
     assert verdict.holds, verdict.failures
     released = protected.released
-    original = counted(codes)
-    rebuilt = [counted(reconstruct(released, seed)) for seed in range(RECONSTRUCTIONS)]
+    original = index_codes(codes)
+    rebuilt = [index_codes(reconstruct(released, seed)) for seed in range(RECONSTRUCTIONS)]
     row = {"data": work.name, "k": k, "m": m, "policy": spec, "protect_s": protect_s, "verify_s": verify_s}
     row |= {"left": protected.figures.in_item_chunks / protected.figures.occurrences}
     row |= _matching(policy, codes, original, rebuilt)

@@ -31,7 +31,7 @@ from benchmarks.machine import machine
 from benchmarks.papers.disassociation import FILES, RECONSTRUCTIONS, blocks, made_up
 from cloister import CodeSets, NoSafeRelease, PrivacyPolicy, UtilityPolicy
 from cloister.shapes.codes.policy import parse_policy
-from cloister.shapes.codes.request import counted, frequent_workload
+from cloister.shapes.codes.request import frequent_workload, index_codes
 from cloister.shapes.disassociation.format.data import DisassociationRequest
 from cloister.shapes.disassociation.method.protect import disassociate
 from cloister.shapes.disassociation.method.release import reconstruct
@@ -174,7 +174,7 @@ def measured(
     row["seconds"] = time.perf_counter() - started
     check(found, request)
     figures = found.figures
-    true = counted(sample.codes).counts(sample.queries)
+    true = index_codes(sample.codes).counts(sample.queries)
     errors = {
         reading: query_errors(true, [queried_sets(found.released).answers(sample.queries, reading)], sample.queries)
         for reading in Reading
@@ -207,8 +207,8 @@ def compared(name: str, codes: CodeSets, spec: str, m: int, privacy: PrivacyPoli
     seconds = time.perf_counter() - started
     check(found, request)
     parts = disassociate(codes, DisassociationRequest(5, m, policy=policy)).released
-    rebuilt = [counted(reconstruct(parts, seed)) for seed in range(RECONSTRUCTIONS)]
-    original, terms, gone = counted(codes), queried_sets(found.released), found.released.suppressed
+    rebuilt = [index_codes(reconstruct(parts, seed)) for seed in range(RECONSTRUCTIONS)]
+    original, terms, gone = index_codes(codes), queried_sets(found.released), found.released.suppressed
     kept = np.setdiff1d(np.arange(codes.n_codes), gone)
     row: dict[str, Any] = {"data": name, "policy": spec, "m": m, "seconds": seconds}
     row |= {"suppressed": len(gone), "codes": codes.n_codes, "largest_term": int(found.released.terms.sizes.max())}

@@ -38,7 +38,7 @@ from cloister.shapes.trajectories.format.facts import codebook
 from cloister.shapes.trajectories.method.figures import frequent_pairs
 from cloister.shapes.trajectories.method.problem import ProtectedTrajectories
 from cloister.shapes.trajectories.method.protect import anonymize
-from cloister.shapes.trajectories.method.release import order_of, written
+from cloister.shapes.trajectories.method.release import order_of, write_patients
 
 COMORBID = ("250", "272", "401", "724")
 """Diabetes, lipid metabolism, hypertension, the back: the four codes of the paper's smaller data sets."""
@@ -142,7 +142,7 @@ def measured(sample: Sample, k: int, **settings: Any) -> dict[str, Any]:
 def _error(original: Trajectories, found: ProtectedTrajectories) -> float | None:
     """AvgRE over pairs and sets of pairs that 1 % of the patients have (Appendix B), as recipients have it answered."""
     asked = request(2)
-    files = written(found.released, found.alignment, None, order_of(found.released, found.alignment, None))
+    files = write_patients(found.released, found.alignment, None, order_of(found.released, found.alignment, None))
     book = codebook(files, asked.code_hierarchy.kind, asked.age_hierarchy.kind)
     pairs = ReleasedPairs.of(files.frame, book, {"code": asked.code_hierarchy, "age": asked.age_hierarchy})
     workload = frequent_pairs(original, 1, largest=LARGEST)

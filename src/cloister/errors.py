@@ -52,7 +52,7 @@ class CloisterError(Exception):
         column: str | None = None,
         columns: Sequence[str] = (),
     ) -> None:
-        self.text, self.message = message, worded(message, as_keyword)
+        self.text, self.message = message, word_settings(message, as_keyword)
         super().__init__(self.message)
         self.file = file
         self.row = row
@@ -135,7 +135,7 @@ def setting(name: str, value: str | None = None) -> str:
     return f"\x02{name}\x03" if value is None else f"\x02{name}={value}\x03"
 
 
-def worded(text: str, how: Callable[[str, str | None], str]) -> str:
+def word_settings(text: str, how: Callable[[str, str | None], str]) -> str:
     """Return a text with the settings in it worded by `as_keyword`, `as_option` or `as_key`."""
     return SETTING.sub(lambda found: how(found[1], found[2]), text)
 

@@ -60,7 +60,7 @@ Why = Literal["several records of a patient", "free text", "says a quasi-identif
 
 
 @dataclass(frozen=True)
-class Disclosing:
+class DisclosiveColumn:
     """A column that undoes the protection of others, and why; ``about``: the quasi-identifier that it says."""
 
     column: str

@@ -12,7 +12,7 @@ from cloister.cli.main import run
 from cloister.hierarchy import hierarchy_rows
 from cloister.kernels.alignment import align
 from cloister.shapes.trajectories.format.data import Method, TrajectoriesRequest
-from cloister.shapes.trajectories.method.problem import domain_of, pose
+from cloister.shapes.trajectories.method.problem import build_problem, domain_of
 from cloister.shapes.trajectories.method.protect import anonymize
 
 CODE_LOSS = [[0, 0.5, 1, 1.5], [0.5, 1, 1.5, 2], [1, 0.5, 1, 1.5], [1.5, 1, 0.5, 1], [2, 1.5, 1, 0.5]]
@@ -93,6 +93,6 @@ def test_units_are_whole_leaves():
     """What a leaf of either attribute is worth is exact, whatever the weights."""
     request = TrajectoriesRequest(2, FIGURE_4, FIGURE_3, weights=(Fraction(1, 3), Fraction(2, 3)))
     trees = tree_of(FIGURE_4, ["401.0", "401.1", "401.9"]), tree_of(FIGURE_3, range(33, 41))
-    domain = pose(figure_1(), trees, request).domain
+    domain = build_problem(figure_1(), trees, request).domain
 
     assert (domain.code_unit, domain.age_unit) == (4, 3)  # (1/3)/3 : (2/3)/8

@@ -8,7 +8,7 @@ from cloister.jobs.manifest import JobManifest, files_of_parts
 from cloister.jobs.release import report_of_job
 from cloister.release.folder import hashes_of, json_bytes, read_figures
 from cloister.release.head import REPORTS, SCRIPT, read_section
-from cloister.release.manifest import script_of, typed
+from cloister.release.manifest import parse_manifest, script_of
 from cloister.report import report_files
 
 
@@ -76,7 +76,7 @@ def restated(folder, change, *, script=True):
 def script_rewritten(folder, manifest):
     """Write the script that checks what a manifest states, and its hash; where there is none, the old one stays."""
     with suppress(Exception):
-        script = script_of(typed(manifest)).text().encode()
+        script = script_of(parse_manifest(manifest)).text().encode()
         (folder / SCRIPT).write_bytes(script)
         manifest["files"][SCRIPT] = f"sha256:{hashlib.sha256(script).hexdigest()}"
 
@@ -89,7 +89,7 @@ def report_rewritten(folder, figures=None):
     untyped = {"schema": 3, "warnings": [], "release": manifest | {"files": files}, "figures": figures}
     made = {"report.json": json_bytes(untyped)}
     with suppress(Exception):  # where no page can be made of it, the one that is there stays
-        made = report_files(typed(manifest), figures)
+        made = report_files(parse_manifest(manifest), figures)
     reports_replaced(folder, manifest, made)
 
 

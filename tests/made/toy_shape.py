@@ -19,13 +19,13 @@ from cloister.attacks.simulation import OpenedRelease
 from cloister.cli import commands, main
 from cloister.errors import NoSafeRelease
 from cloister.exploration.setting_keys import KeyedShape
-from cloister.pipeline.provenance import add_provenance, passed
+from cloister.pipeline.provenance import add_provenance, require_verified
 from cloister.release.codebook import codebook_of
 from cloister.release.derived import Derived
 from cloister.release.figures import Counted, ReportCounts
 from cloister.release.folder import read_data
 from cloister.release.head import DATA, Count, Delimiter, FileName, ManifestHead, Section, Share
-from cloister.release.release import Custody, DataFileRelease
+from cloister.release.release import CustodianFiles, DataFileRelease
 from cloister.report.page import environment
 from cloister.results import Checks
 from cloister.settings.declaration import Help, Key
@@ -213,7 +213,7 @@ class PreparedWords(Prepared):
         if kept.is_empty():
             raise NoSafeRelease(f"No word is of {k} patients.")
         frame = (kept.str.to_uppercase() if self.options.shout else kept).to_frame()
-        passed(verified(frame, k))
+        require_verified(verified(frame, k))
         derived = DerivedWords(frame, k)
         stated = {
             "shape": "words",
@@ -229,7 +229,7 @@ class PreparedWords(Prepared):
                 stated, derived, source=self.options.data.name, seed=0, watch=self.run.watch, written=("csv", ",")
             ),
             derived=derived,
-            custody=Custody({}),
+            custody=CustodianFiles({}),
             frame=frame,
             format="csv",
             delimiter=",",

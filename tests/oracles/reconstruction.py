@@ -5,7 +5,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.release.folder import read_tables
 from cloister.shapes.codes.data import CODES, ID
-from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
+from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, count_miscounted, counts_allowed
 
 
 def broken(folder, manifest, released):
@@ -20,7 +20,7 @@ def broken(folder, manifest, released):
         "number": frame.height != released.n_records,
         "order": bool(text.null_count()) or not text.is_sorted(),
         "ids": ID in frame.columns and frame[ID].to_list() != numbers,
-        "codes": miscounted(cells.with_columns(pl.lit(0).alias(CLASS)), released) > 0,
+        "codes": count_miscounted(cells.with_columns(pl.lit(0).alias(CLASS)), released) > 0,
         "listed codes": _are_overdrawn(cells, released),
     }
     return [promise for promise, is_broken in found.items() if is_broken]

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import polars as pl
 
-from cloister.io.columns import as_numbers, as_text, of_each
+from cloister.io.columns import as_numbers, as_text, map_categories
 from cloister.shapes.claims.format.group_tables import coarser_groups
 from cloister.shapes.claims.format.hierarchies import OF_NUMBERS, TOP_CODED, hierarchies
 from cloister.shapes.claims.format.released_columns import (
@@ -56,7 +56,7 @@ def _form(files, form):
         yield "ids", (ids == pl.Series(range(1, ids.len() + 1)).cast(pl.String)).fill_null(False).all()
     else:
         yield "ids", ids.str.contains(r"^[0-9a-f]{64}$").fill_null(False).all() and ids.n_unique() == ids.len()
-    yield "owners", of_each(owners, lambda texts: texts.is_in(ids.implode())).fill_null(False).all()
+    yield "owners", map_categories(owners, lambda texts: texts.is_in(ids.implode())).fill_null(False).all()
 
 
 def _labels_fit(column, released):

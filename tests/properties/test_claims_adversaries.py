@@ -11,12 +11,12 @@ from tests.made.encoded_claims import claims_of, few_claims, many_claims, text_a
 from tests.oracles import claims_adversaries as oracle
 
 from cloister.errors import InputError
-from cloister.shapes.claims.format.facts import alike
+from cloister.shapes.claims.format.facts import class_size_of_patient
 from cloister.shapes.claims.format.population import PeopleCounted, marketer_risk, voter_list
 from cloister.shapes.claims.format.population import people_of as counted
 from cloister.shapes.claims.method.adversaries import (
     AttackedClaims,
-    Stays,
+    HospitalStays,
     all_values,
     constant_power,
     discharge_database,
@@ -99,7 +99,7 @@ def test_a_discharge_database_is_matched_by_one_exact_stay(seed):
     """One stay of each patient who has any, all its values at once; whoever has such a claim is a candidate."""
     released, patients = small(seed, 12)
     encoded = released.encoded
-    stays = Stays((0, 1), encoded.claims[1].values % 2 == 1)
+    stays = HospitalStays((0, 1), encoded.claims[1].values % 2 == 1)
     attack = discharge_database(attacked(released, constant_power(encoded, 2)), stays)
     is_stay = iter(stays.claims.tolist())
     marked = [
@@ -111,7 +111,10 @@ def test_a_discharge_database_is_matched_by_one_exact_stay(seed):
 
     assert float(over_all) * 12 / n_listed == near(attack.figures)
     assert attack.figures.missed > 0
-    assert discharge_database(attacked(released, constant_power(encoded, 1)), Stays((0,), encoded.owners < 1)) is None
+    assert (
+        discharge_database(attacked(released, constant_power(encoded, 1)), HospitalStays((0,), encoded.owners < 1))
+        is None
+    )
 
 
 def people_of(released, ratio):
@@ -182,7 +185,7 @@ def test_the_unbounded_adversary_tells_apart_all_that_differs(encoded):
     seen = [oracle.everything_released(patient) for patient in plainly(released, levels)]
     counts = Counter(seen)
 
-    assert [counts[one] for one in seen] == alike(*written(released, levels)).tolist()
+    assert [counts[one] for one in seen] == class_size_of_patient(*written(released, levels)).tolist()
 
 
 def test_unique_patients_are_all_matched():

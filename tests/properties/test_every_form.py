@@ -32,13 +32,13 @@ from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.io.write import write_csv, write_parquet
 from cloister.release.folder import json_bytes, read_manifest
-from cloister.release.manifest import form_of, script_of, typed
+from cloister.release.manifest import form_of, parse_manifest, script_of
 from cloister.shapes.claims.format.manifest import ClaimsPromise
 from cloister.shapes.disassociation.verify.verify import verify
 from cloister.shapes.registry import FORMS as REGISTERED
 from cloister.shapes.registry import load
 from cloister.shapes.table.format.manifest import guarantee_of
-from cloister.verification.driver import Opened, Request
+from cloister.verification.driver import ReleaseUnderCheck, Request
 
 MAKERS = {**FORMS, "words": forms.words}
 RELEASES = [(form, number) for form in MAKERS for number in range(4 if IS_FULL and form != "claims" else 2)]
@@ -100,7 +100,7 @@ def is_refused(folder):
 def test_what_is_released_holds(target):
     """The definition and the verifier accept it, from its files alone and beside the original; SQL finds nothing."""
     target.made.keeps(target.release)
-    manifest = typed(read_manifest(target.release))
+    manifest = parse_manifest(read_manifest(target.release))
 
     assert cloister("verify", target.release).code == 0
     assert cloister("verify", target.release, *target.made.against).code == 0
@@ -109,7 +109,7 @@ def test_what_is_released_holds(target):
 
 def test_a_manifest_is_what_its_type_writes(target):
     """Read as its type and written again, it says the same."""
-    assert typed(read_manifest(target.release)).published() == json.loads(target.before["release.json"])
+    assert parse_manifest(read_manifest(target.release)).published() == json.loads(target.before["release.json"])
 
 
 def test_files_are_those_of_the_manifest_and_private(target):
@@ -453,7 +453,9 @@ def broken_by_comparing(folder, manifest, form):
     checker = load(REGISTERED[form].checker)()
     try:
         files = checker.read_files(folder, manifest)
-        opened = Opened(folder, manifest, files, checker.read_original(Request(), manifest, files), Request())
+        opened = ReleaseUnderCheck(
+            folder, manifest, files, checker.read_original(Request(), manifest, files), Request()
+        )
         if form == "disassociation":
             # Only clusters whose numbers fit each other can be counted.
             broken = list(verify(files).failures) or reconstruction.broken(folder, manifest, files)
@@ -483,7 +485,7 @@ def broken_in_sql(folder, manifest):
 def test_both_verifiers_find_a_changed_line(target, release, draw):
     """What breaks a promise breaks it in SQL as well, and SQL finds nothing else; with hashes as they were."""
     stated = read_manifest(release)
-    manifest, form = typed(stated), form_of(stated)
+    manifest, form = parse_manifest(stated), form_of(stated)
     texts = [name for name in target.before if name.startswith(LINES)]
     for name in (draw.choice(texts) for _ in range(N_LINES if texts and script_of(manifest) else 0)):
         (release / name).write_text(changed(draw, target.before[name].decode()))

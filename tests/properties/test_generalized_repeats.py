@@ -14,7 +14,7 @@ from tests.oracles import generalization as oracle
 
 import cloister as cl
 from cloister.errors import NoSafeRelease
-from cloister.release.manifest import typed
+from cloister.release.manifest import parse_manifest
 from cloister.report.sentences import guarantee_sentences
 from cloister.shapes.generalization.format.data import GeneralizationMethod, TermLoss, Uncovered
 from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
@@ -142,7 +142,7 @@ def test_occurrences_that_ended_apart(method, tmp_path):
     release.write(tmp_path / "release")
 
     assert oracle.rare_knowledge(sets, terms_of(release.generalized), 3, 1) == []
-    (sentence,) = guarantee_sentences(typed(release.summary()))
+    (sentence,) = guarantee_sentences(parse_manifest(release.summary()))
     assert "one code, and that the patient has it at least so often, " in sentence
     assert cl.verify_folder(tmp_path / "release").holds
 

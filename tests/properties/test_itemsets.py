@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.oracles import itemsets as oracle
 
 from cloister import CodeSets
-from cloister.shapes.codes.request import counted
+from cloister.shapes.codes.request import index_codes
 from cloister.utility import case_counts, frequent_itemsets, maximal
 from cloister.utility.case_counts import pair_errors
 
@@ -46,10 +46,10 @@ def test_case_counts_are_those_of_the_definition(records, queries):
     """A query is answered by the records that hold all of its codes."""
     expected = [sum(set(query) <= record for record in records) for query in queries]
 
-    assert expected == counted(code_sets(records)).counts(queries).tolist()
+    assert expected == index_codes(code_sets(records)).counts(queries).tolist()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(case_counts, "MOST_BITS", 0)
-        assert expected == counted(code_sets(records)).counts(queries).tolist()
+        assert expected == index_codes(code_sets(records)).counts(queries).tolist()
 
 
 @given(RECORDS, st.lists(st.integers(0, 3), min_size=7, max_size=7))
@@ -58,7 +58,7 @@ def test_matches_are_those_of_the_definition(records, numbers):
     constraints = [tuple(code for code in range(7) if numbers[code] == number) for number in sorted(set(numbers))]
     expected = [sum(bool(set(constraint) & record) for record in records) for constraint in constraints]
 
-    assert expected == counted(code_sets(records)).matches(constraints).tolist()
+    assert expected == index_codes(code_sets(records)).matches(constraints).tolist()
 
 
 @given(RECORDS, RECORDS)
@@ -66,6 +66,6 @@ def test_pair_errors_are_those_of_the_definition(records, others):
     """The mean relative error of the supports of pairs, over all pairs of so few codes."""
     pairs = [(a, b) for a in range(7) for b in range(a + 1, 7)]
     true, found = ([sum({a, b} <= record for record in each) for a, b in pairs] for each in (records, others))
-    computed = pair_errors(counted(code_sets(records)), [counted(code_sets(others))])
+    computed = pair_errors(index_codes(code_sets(records)), [index_codes(code_sets(others))])
 
     assert abs(oracle.pairs_error(true, found) - computed) < 1e-12

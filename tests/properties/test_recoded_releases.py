@@ -131,16 +131,16 @@ def test_averages_are_exact_before_rounding(values, how):
     """Mean and median are exact, and rounded half to even at the second decimal; a missing value empties the class."""
     import numpy as np
 
-    from cloister.shapes.table.method.protect import microaggregated
+    from cloister.shapes.table.method.protect import microaggregate
 
     texts = [f"{'-' if value < 0 else ''}{abs(value) // 100}.{abs(value) % 100:02}5" for value in values]
     exact = (mean if how == "mean" else median)([Fraction(text) for text in texts])
     rounded = round(exact * 100)
     classes = np.zeros(len(texts), dtype=np.int64)
-    found = microaggregated(pl.Series("x", texts), classes, how)
+    found = microaggregate(pl.Series("x", texts), classes, how)
 
     assert [Fraction(rounded, 100)] * len(texts) == [Fraction(text) for text in found]
-    with_missing = microaggregated(pl.Series("x", [*texts, None]), np.append(classes, 0), how)
+    with_missing = microaggregate(pl.Series("x", [*texts, None]), np.append(classes, 0), how)
     assert [None] * (len(texts) + 1) == with_missing.to_list()
 
 

@@ -20,7 +20,7 @@ from cloister.privacy import KAnonymity
 from cloister.search import optimal
 from cloister.shapes.table.method.recoding.clustering import cluster, recode_locally
 from cloister.shapes.table.method.recoding.mondrian import blocks, mondrian
-from cloister.shapes.table.method.recoding.specialization import lowered, specialize
+from cloister.shapes.table.method.recoding.specialization import lower_levels, specialize
 from cloister.shapes.table.method.recoding.table_recoding import Partition
 from cloister.utility import LOSSES
 
@@ -184,7 +184,7 @@ def test_labels_are_replaced_as_defined(ruled, data):
     records = [tuple(record[j] for j in order) for record in ruled.case.records]
 
     holds = partial(satisfies, ruled)
-    partition = lowered(recoded, start)
+    partition = lower_levels(recoded, start)
     table = oracle.Table(records, hierarchies, [ruled.case.weights[j] for j in order])
     cut, released = oracle.lowered(table, start, holds, problem.limit)
     classes = partition.class_of_row[problem.row_of_record].tolist()

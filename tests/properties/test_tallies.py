@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 from cloister.errors import InputError
-from cloister.io import RECORDS, as_text, first_records, n_records, read_table, tallied, write_csv, write_parquet
+from cloister.io import RECORDS, as_text, first_records, n_records, read_table, tally_rows, write_csv, write_parquet
 from cloister.io import tally as large
 from cloister.io.tally import is_as_written, packed_frame, read_packed, read_runs, read_tally, write_runs
 
@@ -20,7 +20,7 @@ def sorted_tables(draw, with_id):
     rows = draw(st.lists(st.tuples(TEXTS, st.integers(0, 2)), min_size=1, max_size=25))
     frame = pl.DataFrame(rows, schema={'na"me': pl.String, "n": pl.Int64}, orient="row")
     keys = [pl.col('na"me').fill_null(""), pl.col("n")]
-    frame, tally = frame.sort(keys), tallied(frame).sort(keys)
+    frame, tally = frame.sort(keys), tally_rows(frame).sort(keys)
     if with_id:
         number = pl.int_range(1, frame.height + 1, eager=True).alias("id")
         first = (tally[RECORDS].cum_sum() - tally[RECORDS] + 1).alias("id")
@@ -95,7 +95,7 @@ def test_a_file_is_tallied_as_its_table_is(tmp_path_factory, rows, missing):
     write_csv(frame, path)
     words = pl.when(pl.all().is_in(list(missing))).then(None).otherwise(pl.all()).name.keep()
 
-    expected = tallied(frame.with_columns(words)).sort("x", "y")
+    expected = tally_rows(frame.with_columns(words)).sort("x", "y")
 
     assert expected.equals(read_tally(path, missing=missing).sort("x", "y"))
 

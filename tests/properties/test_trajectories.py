@@ -21,7 +21,7 @@ from cloister.shapes.trajectories.format.data import (
     Method,
     TrajectoriesRequest,
 )
-from cloister.shapes.trajectories.method.problem import cut, pose
+from cloister.shapes.trajectories.method.problem import build_problem, cut
 from cloister.shapes.trajectories.method.protect import anonymize_under
 
 
@@ -192,7 +192,7 @@ def test_blocks_do_not_depend_on_the_order(case, k, more, random):
     found = []
     for rows, threads in ((records, 1), (shuffled, 2)):
         original, bound = numbered(rows, len(codes[0]), len(ages[0])), trees(codes, ages)
-        problem = pose(original, bound, request)
+        problem = build_problem(original, bound, request)
         blocks = cut(problem, request.block, k)
         assert sorted(np.concatenate(blocks).tolist()) == list(range(problem.first.size))
         assert all(problem.counts()[block].sum() >= k for block in blocks)

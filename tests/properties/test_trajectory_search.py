@@ -13,7 +13,7 @@ from cloister.kernels import _jit, clusters
 from cloister.kernels.alignment import align
 from cloister.kernels.clusters import group, make_scratch
 from cloister.shapes.trajectories.format.data import Cost, Method, TrajectoriesRequest
-from cloister.shapes.trajectories.method.problem import pose
+from cloister.shapes.trajectories.method.problem import build_problem
 
 CODES = [[f"c{value // 2}" for value in range(12)], [f"C{value // 6}" for value in range(12)]]
 AGES = [[f"a{value // 3}" for value in range(12)]]
@@ -91,7 +91,7 @@ def test_nothing_that_would_win_is_ruled_out(seed, cost):
         [(int(random.integers(12)), int(random.integers(12))) for _ in range(random.integers(1, 8))] for _ in range(100)
     ]
     request = TrajectoriesRequest(6, suppress(), suppress(), cost=cost)
-    problem = pose(numbered(records, 12, 12), trees(CODES, AGES), request)
+    problem = build_problem(numbered(records, 12, 12), trees(CODES, AGES), request)
     found = group(problem.domain, problem.sequences(np.arange(problem.first.size)), 6)
 
     assert Scan(problem, 6).run() == [each.tolist() for each in np.split(found.member, np.cumsum(found.size)[:-1])]
@@ -109,7 +109,7 @@ def test_every_bound_is_at_most_the_loss(method, cost, seed):
     ]
     both = trees(CODES, AGES)
     request = TrajectoriesRequest(6, suppress(), suppress(), cost=cost, method=method)
-    problem = pose(numbered(records, 12, 12), both, request)
+    problem = build_problem(numbered(records, 12, 12), both, request)
     data = problem.sequences(np.arange(problem.first.size))
     scratch = make_scratch(problem.domain, data)
     m, weight = int(random.integers(1, scratch.code.size + 1)), int(random.integers(1, 6)) if cost is Cost.EXACT else 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloister.errors import InputError, as_key, as_keyword, as_option, setting, worded
+from cloister.errors import InputError, as_key, as_keyword, as_option, setting, word_settings
 
 TEXT = f"It is too large. Give {setting('engine', 'memory')}, {setting('k')}, or leave out {setting('drop_empty')}."
 
@@ -17,20 +17,20 @@ TEXT = f"It is too large. Give {setting('engine', 'memory')}, {setting('k')}, or
 )
 def test_each_front_end_words_settings(how, expected):
     """The command line, a job and Python each name a setting as their user typed it."""
-    assert worded(TEXT, how) == f"It is too large. {expected}"
+    assert word_settings(TEXT, how) == f"It is too large. {expected}"
 
 
 def test_settings_can_be_typed_as_they_are_worded():
     """Names with spaces are quoted for a shell; Python gets lists and weights by column."""
     text = f"{setting('accept', 'Tumor Size')} {setting('weight', 'Tumor Size=5')}"
 
-    assert worded(text, as_option) == "--accept 'Tumor Size' --weight 'Tumor Size=5'"
-    assert worded(text, as_keyword) == 'accept=["Tumor Size"] weight={"Tumor Size": 5}'
+    assert word_settings(text, as_option) == "--accept 'Tumor Size' --weight 'Tumor Size=5'"
+    assert word_settings(text, as_keyword) == 'accept=["Tumor Size"] weight={"Tumor Size": 5}'
 
 
 def test_an_error_reads_as_python_and_keeps_its_settings():
     """Whoever prints an error sees no marks, also after it was said again of a part."""
     error = InputError(TEXT)
     again = error.saying(f"Part visits: {error.text}")
-    assert str(again) == again.message == f"Part visits: {worded(TEXT, as_keyword)}"
-    assert worded(again.text, as_option).endswith("--drop-empty.")
+    assert str(again) == again.message == f"Part visits: {word_settings(TEXT, as_keyword)}"
+    assert word_settings(again.text, as_option).endswith("--drop-empty.")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cloister.errors import InputError
-from cloister.pipeline.claims_shape import ClaimsShape, PreparedHistories
+from cloister.pipeline.claims_shape import ClaimsShape, PreparedClaims
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.options import ClaimsOptions
 from cloister.shapes.claims.method.release import ClaimsRelease
@@ -46,6 +46,6 @@ def protect_claims(claims: Claims, **keywords: Any) -> ClaimsRelease:
         VERB, ClaimsOptions, keywords, WITHOUT, patients=NOWHERE, claims=NOWHERE, plan=NOWHERE, out=NOWHERE
     )
     ClaimsShape().check(options)
-    release = PreparedHistories(options, run_of(), claims).protect()
+    release = PreparedClaims(options, run_of(), claims).protect()
     assert isinstance(release, ClaimsRelease)
     return release

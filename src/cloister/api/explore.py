@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from cloister.errors import InputError
-from cloister.exploration.comparison import Comparison, compared, manifests_in
+from cloister.exploration.comparison import Comparison, compare_manifests, manifests_in
 from cloister.exploration.figures import exact_figures_of
 from cloister.exploration.results import Exploration, outcome_of, rule_named, summed_up
-from cloister.exploration.running import ExploreRequest, explored
+from cloister.exploration.running import ExploreRequest, explore_settings
 from cloister.exploration.setting_keys import FRONTIER, settings_in
 from cloister.jobs.running import of_part, options_of, without_keys
 from cloister.pipeline.claims_shape import changed_plan
@@ -101,7 +101,7 @@ def _of_job(job: str | Path | Keywords, part: str | None, asked: ExploreRequest)
     given = without_keys(one, [] if asked.grid == FRONTIER else asked.grid)
     run = replace(run, job=replace(run.job, parts={**run.job.parts, name: given}))
     with chdir(run.path.parent), of_part(run.job, name):
-        return explored(one.shape, options_of(run, name), asked).exploration
+        return explore_settings(one.shape, options_of(run, name), asked).exploration
 
 
 def _with_plan(data: object, setting: Keywords) -> tuple[object, Given]:
@@ -138,4 +138,4 @@ def compare(*releases: Release | str | Path) -> Comparison:
     for number, one in enumerate(releases, start=1):
         if isinstance(one, Release):
             found[str(number)] = one.manifest
-    return compared(found)
+    return compare_manifests(found)

@@ -16,9 +16,9 @@ from typing import TypeVar, Union, get_args, get_origin
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.search import Report
 from cloister.settings.constraints import Constraint, ForEach, Interval, Kind
-from cloister.settings.declaration import Keywords, Setting, Words, settings_of
+from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
 from cloister.settings.reading import KEYS
-from cloister.shapes.protocol import Run, Voice
+from cloister.shapes.protocol import ProgressListener, Run
 
 Options = TypeVar("Options")
 Verb = TypeVar("Verb", bound=Callable[..., object])
@@ -35,7 +35,7 @@ NOWHERE = Path("a dataframe")
 """In place of the files that options of a command name."""
 
 
-class LoggedRun(Voice):
+class LoggedRun(ProgressListener):
     """Writes what a run says to the log of cloister, which Python shows by default."""
 
     def __init__(self, progress: Report | None = None) -> None:
@@ -103,24 +103,24 @@ def check_kind(one: Setting, value: object) -> None:
     origin: object = get_origin(one.kind)
     kinds = parts if origin in (Union, UnionType) else (one.kind,)
     if not any(_fits(kind, value) for kind in kinds):
-        raise _refused(one.word, one.allowed, value)
+        raise _wrong_value(one.word, one.allowed, value)
     if one.is_list and isinstance(value, Collection) and not isinstance(value, str):
         each = float if str in kinds else str  # weights may be a text, or numbers
         for part in value:
             if not _fits(each, part):
-                raise _refused(one.word, one.allowed, part, " in it")
+                raise _wrong_value(one.word, one.allowed, part, " in it")
     if isinstance(one.constraint, Interval) and isinstance(value, Real) and not _is_within(one.constraint, value):
-        raise _refused(one.word, one.allowed, value)
+        raise _wrong_value(one.word, one.allowed, value)
 
 
 def _check_mapping(one: Setting, value: object) -> None:
     if not isinstance(value, Mapping):
-        raise _refused(one.word, one.allowed, value)
+        raise _wrong_value(one.word, one.allowed, value)
     for column, part in value.items():
         if not isinstance(column, str):
-            raise _refused(one.word, one.allowed, column, " as the name of a column")
+            raise _wrong_value(one.word, one.allowed, column, " as the name of a column")
         if isinstance(one.constraint, ForEach) and not _is_within(one.constraint.each, part):
-            raise _refused(one.word, one.allowed, part, f" for column {column!r}", column)
+            raise _wrong_value(one.word, one.allowed, part, f" for column {column!r}", column)
 
 
 def _fits(kind: Kind, value: object) -> bool:
@@ -148,7 +148,7 @@ def _plain_number(value: object) -> object:
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def _refused(name: str, allowed: str, value: object, where: str = "", column: str | None = None) -> InputError:
+def _wrong_value(name: str, allowed: str, value: object, where: str = "", column: str | None = None) -> InputError:
     if isinstance(value, Real) and not isinstance(value, bool):
         return InputError(f"{name} is {value}{where}, but must be {allowed}.", column=column)
     kind = f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
@@ -187,7 +187,7 @@ def takes_settings(
 
 def _parameter(name: str, one: Setting) -> inspect.Parameter:
     default = inspect.Parameter.empty if one.default is MISSING else one.default
-    if isinstance(default, Words) or (one.by_column and not default):
+    if isinstance(default, ColumnAssignments) or (one.by_column and not default):
         default = None
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
 

@@ -12,14 +12,14 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import Place, appearing, is_taken
-from cloister.io.columns import listed, nearest_column
+from cloister.io.columns import list_columns, nearest_column
 from cloister.io.frames import to_pandas
 from cloister.io.other_files import check_writable, typed_texts, write_other
 from cloister.jobs.manifest import only_part, part_names
 from cloister.privacy.rule import PrivacyRule
 from cloister.release.folder import any_manifest, read_data, read_manifest, release_around
 from cloister.release.head import CODEBOOK, Section
-from cloister.release.manifest import AnyManifest, typed
+from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
@@ -243,7 +243,7 @@ def open(  # noqa: A001  (the public name)
         verify_folder(whole if privacy is None and visit is None else folder, privacy=privacy, visit=visit)
     if parts := part_names(any_manifest(folder)):
         raise InputError(f"{folder.name} is of a job. Open one of its parts, as {folder.name}/{parts[0]}.")
-    manifest = typed(any_manifest(folder))
+    manifest = parse_manifest(any_manifest(folder))
     names = [name for name in manifest.with_records if not name.endswith(".json")]
     if not names:
         raise InputError(f"{folder.name} has no data file: its records are in a database.", file=folder.name)
@@ -260,7 +260,7 @@ def open(  # noqa: A001  (the public name)
         if column not in columns:
             raise InputError(
                 f"A hierarchy of {column!r} is given, and {folder.name} has no such column."
-                f"{nearest_column(column, columns)} Its columns: {listed(columns)}.",
+                f"{nearest_column(column, columns)} Its columns: {list_columns(columns)}.",
                 column=column,
             )
     return ReleasedData(tables, codebook, manifest, folder, hierarchies or {})
@@ -303,7 +303,7 @@ def export(folder: str | Path, out: str | Path) -> None:
     """
     whole, target = Path(folder).absolute(), Path(out)
     place = only_part(whole)
-    manifest = typed(read_manifest(place))
+    manifest = parse_manifest(read_manifest(place))
     files = manifest.with_records
     if manifest.shape != "table" or len(files) != 1:
         raise InputError(f"{place.name} is no release of one table in a file, and no other can be exported.")

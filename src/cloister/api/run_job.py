@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from cloister.errors import InputError, as_keyword, worded
+from cloister.errors import InputError, as_keyword, word_settings
 from cloister.io import from_native
 from cloister.jobs.first_jobs import (
     SHAPES,
@@ -19,7 +19,7 @@ from cloister.results import Figures
 from cloister.settings.declaration import Keywords
 
 THE_JOB = "the job"
-in_python = partial(worded, how=as_keyword)
+in_python = partial(word_settings, how=as_keyword)
 
 
 def run_job(

@@ -20,7 +20,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.release.folder import read_manifest
 from cloister.release.head import MANIFEST
-from cloister.release.manifest import AnyManifest, typed
+from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Release
 from cloister.settings.reading import ReadingWords
 from cloister.shapes.protocol import Original
@@ -151,7 +151,7 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
         len(left),
         fewer,
         min((count for counts in left for count in counts if count), default=0),
-        sum(_joined(*sides, budget, seed) for sides in ((*views, two.k), (*views[::-1], one.k))) if columns else 0,
+        sum(_count_links(*sides, budget, seed) for sides in ((*views, two.k), (*views[::-1], one.k))) if columns else 0,
         share,
         share is not None and is_above(share, n_known, 1 / max(1, *k)),
     )
@@ -203,7 +203,7 @@ class _PartRecords:
         return tuple(frozenset(text for text in column[row] or () if text is not None) for column in self.recorded)
 
 
-def _joined(one: _PartRecords, two: _PartRecords, k: int, budget: int, seed: int) -> int:
+def _count_links(one: _PartRecords, two: _PartRecords, k: int, budget: int, seed: int) -> int:
     """How many records of a sample of one part have partners in the other by some columns, but fewer than k."""
     counts: dict[Combination, int] = {}
     found = 0
@@ -255,12 +255,12 @@ def open_release(release: Release | str | Path, original: object, known: Request
     """Open a release and its original for an attack."""
     if not isinstance(release, Release):
         place = Path(release)
-        return open_folder(place, typed(read_manifest(place)), original, known, seed)
+        return open_folder(place, parse_manifest(read_manifest(place)), original, known, seed)
     if known.crosswalk is None:
         known = replace(known, crosswalk=release.custody.crosswalk)
     with tempfile.TemporaryDirectory(prefix="cloister-") as private:  # mode 0700; what is in it may be released
         folder = Path(private) / FOLDER
-        return open_folder(folder, typed(release.write(folder)), original, known, seed)
+        return open_folder(folder, parse_manifest(release.write(folder)), original, known, seed)
 
 
 def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Request, seed: int = 0) -> OpenedRelease:
@@ -297,7 +297,7 @@ def attack_parts(parts: Sequence[OpenedPart], *, targets: int = BUDGET, seed: in
         What was found in each part, and what leads from one to another.
     """
     check_targets(targets, seed)
-    opened = _opened(parts, seed)
+    opened = _open_parts(parts, seed)
     links = links_between(opened, budget=targets, seed=seed)
     found = tuple((name, simulate(each, budget=targets, seed=seed)) for name, each in opened)
     linked = {(link.first, link.second) for link in links}
@@ -307,10 +307,10 @@ def attack_parts(parts: Sequence[OpenedPart], *, targets: int = BUDGET, seed: in
 
 def links_of_parts(parts: Sequence[OpenedPart], *, seed: int = 0) -> tuple[Link, ...]:
     """Return what leads from one of several releases to another; the releases by themselves are not attacked."""
-    return links_between(_opened(parts, seed), budget=BUDGET, seed=seed)
+    return links_between(_open_parts(parts, seed), budget=BUDGET, seed=seed)
 
 
-def _opened(parts: Sequence[OpenedPart], seed: int) -> list[tuple[str, OpenedRelease]]:
+def _open_parts(parts: Sequence[OpenedPart], seed: int) -> list[tuple[str, OpenedRelease]]:
     return [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cloister.io import as_text
 from cloister.shapes.claims.format.data import PATIENT, Claims
-from cloister.shapes.claims.format.hierarchies import hierarchy_named, relabelled
+from cloister.shapes.claims.format.hierarchies import hierarchy_named, relabel
 from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise
 from cloister.shapes.claims.format.released_columns import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, WrittenClaims
 from cloister.shapes.claims.verify.recheck import ClaimsChecker, prepared_again, read_original
@@ -26,7 +26,7 @@ from cloister.shapes.claims.verify.simulation import ColumnHolders, History
 from cloister.verification.driver import Request
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
-from .label_matching import numbered
+from .label_matching import number_texts
 from .simulation import OpenedRelease, Traces, as_lists, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
@@ -115,11 +115,11 @@ def open_claims(folder: Path, manifest: ClaimsManifest, known: Request, seed: in
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(adversary,),
         ids=ids,
-        traces=Traces(None, adversary, np.arange(patients.height), _recorded(promise.form, files), rows),
+        traces=Traces(None, adversary, np.arange(patients.height), _recorded_values(promise.form, files), rows),
     )
 
 
-def _recorded(form: ClaimsForm, files: WrittenClaims) -> dict[str, pl.Series]:
+def _recorded_values(form: ClaimsForm, files: WrittenClaims) -> dict[str, pl.Series]:
     """What is released as recorded of each patient: columns of patients, and of all of the patient's claims."""
     found = as_lists(files.patients.select(form.names(PATIENTS, KEPT)))
     rows = pl.DataFrame({"owner": np.arange(files.patients.height)})
@@ -168,7 +168,7 @@ def _texts(columns: Sequence[pl.Series], names: Sequence[str]) -> pl.DataFrame:
 
 def _labels(data: Claims, form: ClaimsForm, table: str, column: str) -> pl.Series:
     hierarchy = hierarchy_named(data.plan.of(table).qi[column], data.plan.grouping.tables)
-    return relabelled(as_text(data.of(table)[column]), hierarchy, form.of(table)[column].level or 0)
+    return relabel(as_text(data.of(table)[column]), hierarchy, form.of(table)[column].level or 0)
 
 
 def _histories(
@@ -187,7 +187,7 @@ def _histories(
     cell_of, cells = _cells(theirs, here)
     held, values = [], []
     for mine, other in zip(known, shown, strict=True):
-        texts, numbers = numbered(other)
+        texts, numbers = number_texts(other)
         place = {text: number for number, text in enumerate(texts) if text is not None}
         held.append(ColumnHolders(owners, np.where(numbers > 0, numbers, ABSENT), here.height))
         lookup = mine.replace_strict(place, default=ABSENT, return_dtype=pl.Int64) if place else None

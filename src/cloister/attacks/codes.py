@@ -16,7 +16,7 @@ from cloister.kernels.ragged import owners, postings
 from cloister.release.folder import read_tables
 from cloister.release.manifest import CodeSetsManifest
 from cloister.shapes.codes.data import CODES, CodeSets
-from cloister.shapes.generalization.format.data import BETWEEN, CLOSE, OPEN, named
+from cloister.shapes.generalization.format.data import BETWEEN, CLOSE, OPEN, name_sets
 from cloister.shapes.generalization.format.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.shapes.generalization.verify.recheck import known_privacy
 from cloister.verification.codes_original import CodesOriginal, read_original
@@ -221,7 +221,7 @@ def _coverage(asked: GeneralizationSettings, codes: CodeSets, request: Request) 
         return lambda _target, _known: False
     place = {code: number for number, code in enumerate(codes.vocabulary)}
     by_code: dict[int, list[frozenset[int]]] = {}
-    for names in named(promised.sets, promised.vocabulary):
+    for names in name_sets(promised.sets, promised.vocabulary):
         found = frozenset(place[name] for name in names if name in place)
         for code in found:
             by_code.setdefault(code, []).append(found)

@@ -71,7 +71,7 @@ class Labelled(RecordGroups):
         return alive
 
 
-def numbered(text: pl.Series) -> tuple[list[str | None], Integers]:
+def number_texts(text: pl.Series) -> tuple[list[str | None], Integers]:
     """Return the distinct texts, missing first and the rest in the order of their UTF-8 bytes, and each cell's number.
 
     Examples
@@ -84,7 +84,7 @@ def numbered(text: pl.Series) -> tuple[list[str | None], Integers]:
     return values, numbers
 
 
-def grouped(columns: Sequence[Integers], n_records: int) -> tuple[tuple[Integers, ...], Integers, Integers]:
+def group_rows(columns: Sequence[Integers], n_records: int) -> tuple[tuple[Integers, ...], Integers, Integers]:
     """Return the columns of the distinct rows, how many records have each, and the group of each record."""
     if not columns:
         return (), np.full(1, n_records, dtype=np.int64), np.zeros(n_records, dtype=np.int64)

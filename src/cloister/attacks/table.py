@@ -31,7 +31,7 @@ from cloister.verification.driver import Request
 from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, match_of
 from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
-from .label_matching import Labelled, Nearest, grouped, labels_of, numbered
+from .label_matching import Labelled, Nearest, group_rows, labels_of, number_texts
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 QI = "quasi-identifier"
@@ -40,7 +40,7 @@ QI = "quasi-identifier"
 def open_table(folder: Path, manifest: TableManifest, known: Request, _seed: int) -> OpenedRelease:
     """Open a release of a table."""
     original = _read_original(known, manifest)
-    return _opened(folder, manifest, original, known, lambda frame: frame)
+    return _open_reduced(folder, manifest, original, known, lambda frame: frame)
 
 
 def _read_original(known: Request, manifest: TableManifest) -> pl.DataFrame:
@@ -52,7 +52,7 @@ def _read_original(known: Request, manifest: TableManifest) -> pl.DataFrame:
     return without_formulas(frame) if manifest.settings.escape_formulas else frame
 
 
-def _opened(
+def _open_reduced(
     folder: Path,
     manifest: TableManifest,
     original: pl.DataFrame,
@@ -69,10 +69,10 @@ def _opened(
     ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
     released_ids = pl.Series() if promise.id is None else frame[promise.id]
     rows = released_of(asked.secret(), ids, released_ids, n_patients)
-    known = [numbered(as_text(source.frame[column])) for column in columns]
-    released, groups = _released(frame, promise, source.hierarchies, known, rows)
+    known = [number_texts(as_text(source.frame[column])) for column in columns]
+    released, groups = _released_records(frame, promise, source.hierarchies, known, rows)
     values = tuple(numbers for _, numbers in known)
-    labels, sizes, own = grouped(values, n_patients)
+    labels, sizes, own = group_rows(values, n_patients)
     exact = tuple([(number,) for number in range(len(texts))] for texts, _ in known)
     some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, len(columns))]
     everything = KnowledgeStep(f"all {len(columns)} {QI}s" if len(columns) > 1 else f"the {QI}", None)
@@ -118,15 +118,15 @@ def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> 
     return frame.filter(~pl.Series(is_suppressed))
 
 
-def _released(
+def _released_records(
     frame: pl.DataFrame,
     promise: Guarantee,
     hierarchies: Mapping[str, BoundHierarchy],
     known: Sequence[tuple[list[str | None], Integers]],
     rows: Integers,
 ) -> tuple[Labelled, Integers]:
-    shown = [numbered(as_text(frame[column])) for column in promise.levels]
-    labels, sizes, group = grouped([numbers for _, numbers in shown], frame.height)
+    shown = [number_texts(as_text(frame[column])) for column in promise.levels]
+    labels, sizes, group = group_rows([numbers for _, numbers in shown], frame.height)
     fits: list[list[tuple[int, ...]]] = []
     nearest = {}
     for place, (column, highest) in enumerate(promise.levels.items()):
@@ -191,7 +191,7 @@ def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known:
     """Open a release of a table with a column of codes."""
     original, column, missing = _read_original(known, manifest), manifest.codes.column, known.words.missing
     reduced = with_presence(original, column, missing)
-    opened = _opened(folder, manifest, reduced, known, lambda frame: with_presence(frame, column, missing))
+    opened = _open_reduced(folder, manifest, reduced, known, lambda frame: with_presence(frame, column, missing))
     released = read_clusters(folder / CLUSTERS)
     promise = guarantee_of(manifest)
     source = source_of(reduced, manifest, known.hierarchies)
@@ -219,8 +219,8 @@ def _classes(
 ) -> Labelled:
     labels, values, fits = [], [], []
     for place, column in enumerate(released.class_columns):
-        texts, own = numbered(pl.Series([row[place] for row in released.classes], dtype=pl.String))
-        known, numbers = numbered(as_text(frame[column]))
+        texts, own = number_texts(pl.Series([row[place] for row in released.classes], dtype=pl.String))
+        known, numbers = number_texts(as_text(frame[column]))
         labels.append(own)
         values.append(numbers)
         if column in promise.averaged:  # an average may be that of any number

@@ -11,14 +11,14 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
-from cloister.kernels.ragged import owners, picked
+from cloister.kernels.ragged import owners, take_runs
 from cloister.shapes.trajectories.format.data import AGE, CODE, ID, Trajectories
 from cloister.shapes.trajectories.format.manifest import PublishedTrajectories, TrajectoriesManifest
 from cloister.shapes.trajectories.verify.recheck import TrajectoriesChecker, TrajectoriesOriginal, read_original
 from cloister.verification.driver import Request
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordGroups, match_of
-from .label_matching import labels_of, numbered
+from .label_matching import labels_of, number_texts
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 NUMBERS = (1, 2, 3)  # Pairs, or codes, that adversaries know, besides all
@@ -125,7 +125,7 @@ def open_trajectories(folder: Path, manifest: TrajectoriesManifest, known: Reque
     released_ids = pl.Series(np.arange(1, n_released + 1)).cast(pl.String)
     rows = released_of(original.crosswalk, ids, released_ids, theirs.n_patients)
     hierarchies = (domain.codes.bind("code", theirs.vocabulary), domain.ages.bind("age", theirs.age_values))
-    released, groups = _released(frame, hierarchies, theirs, rows)
+    released, groups = _released_pairs(frame, hierarchies, theirs, rows)
     # The original sequences, each known to be its patient's.
     labels = tuple([(number,) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values))
     codes, ages = theirs.codes.astype(np.int64), theirs.ages.astype(np.int64)
@@ -181,10 +181,10 @@ def _sensitive(
     return (Sensitive(column, truth, groups, attributes[column], adversary.released, adversary),)
 
 
-def _released(
+def _released_pairs(
     frame: pl.DataFrame, hierarchies: tuple[BoundHierarchy, BoundHierarchy], theirs: Trajectories, rows: Integers
 ) -> tuple[LabelSequences, Integers]:
-    (code_texts, codes), (age_texts, ages) = numbered(frame[CODE]), numbered(frame[AGE])
+    (code_texts, codes), (age_texts, ages) = number_texts(frame[CODE]), number_texts(frame[AGE])
     starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1))
     code_labels = labels_of(theirs.vocabulary, hierarchies[0], range(hierarchies[0].n_levels), code_texts)
     age_labels = labels_of(theirs.age_values, hierarchies[1], range(hierarchies[1].n_levels), age_texts)
@@ -208,7 +208,7 @@ def _sequences(
     bounds = list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
     groups = np.array([known.setdefault(pairs[a:b].tobytes(), len(known)) for a, b in bounds], dtype=np.int64)
     _, first = np.unique(groups, return_index=True)
-    starts, rows = picked(offsets, first)
+    starts, rows = take_runs(offsets, first)
     sequence = owners(starts)
     place = np.arange(rows.size) - starts[sequence]
     order = np.argsort(codes[rows], kind="stable")

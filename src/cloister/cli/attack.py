@@ -56,14 +56,14 @@ def parts_of(folder: Path) -> dict[str, Path] | None:
 
 
 def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[OpenedPart]:
-    crosswalks = _named(options.crosswalk, folders)
+    crosswalks = _split_by_part(options.crosswalk, folders)
     if options.job is not None:
         if options.original:
             raise InputError("The job says what each part was made from. Give --job or --original.")
         path = options.job.absolute()
         job = read_job(options.job)
         return parts_as_read(JobRun(job, path, path.parent / job.output), folders, crosswalks)
-    originals = _named(options.original, folders)
+    originals = _split_by_part(options.original, folders)
     missing = sorted(folders.keys() - originals.keys())
     if missing:
         raise InputError(f"The part {missing[0]} has no original. Give --original {missing[0]}=INPUT, or --job.")
@@ -72,13 +72,13 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[OpenedPa
             name,
             place,
             originals[name] if options.claims is None else (originals[name], options.claims),
-            _known(options, place, originals[name], crosswalks.get(name)),
+            _known_of(options, place, originals[name], crosswalks.get(name)),
         )
         for name, place in folders.items()
     ]
 
 
-def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
+def _split_by_part(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
     """What is given for parts, by their names; where there is one part, it needs no name."""
     found: dict[str, str] = {}
     for text in texts:
@@ -94,7 +94,7 @@ def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
     return found
 
 
-def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Request:
+def _known_of(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Request:
     return Request(
         hierarchies=hierarchies_named(options, typed_or_none(release_at(folder)), [Path(original)]),
         crosswalk=crosswalk,

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, ForwardRef, TypeVar, get_args
 import typer
 from typer import Argument, Option
 
-from cloister.cli.output import speak_of
+from cloister.cli.output import use_option_names
 from cloister.errors import InputError, setting
 from cloister.settings.constraints import OneOf
-from cloister.settings.declaration import Keywords, Setting, Words, settings_of
+from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
 from cloister.shapes.registry import SHAPES, load
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ CALLED = "the database"
 OF_FILES = ("encoding", "delimiter", "bad_lines", "row_index")
 
 
-def described(function: Callable[..., None], parameters: Iterable[inspect.Parameter], text: str) -> Callable[..., None]:
+def with_signature(
+    function: Callable[..., None], parameters: Iterable[inspect.Parameter], text: str
+) -> Callable[..., None]:
     """Return a function that Typer takes to have these parameters, and this help."""
     signature = inspect.Signature([*parameters])
     vars(function)["__signature__"] = signature
@@ -70,7 +72,7 @@ def record(options: type[Options], words: Keywords) -> Options:
         if one.word in words:
             typed = words[one.word]
             if one.by_column or one.is_list:
-                typed = (Words(tuple(typed)) if one.by_column else tuple(typed)) if typed else one.default
+                typed = (ColumnAssignments(tuple(typed)) if one.by_column else tuple(typed)) if typed else one.default
             made[one.name] = typed
     if "data" in made:
         usual = {one.name: one.default for one in settings_of(options)}
@@ -126,16 +128,16 @@ class Command:
         options = load(self.options)
 
         def run(**words: object) -> None:
-            speak_of(options)
+            use_option_names(options)
             _do(self.work, *self.first, record(options, words))
 
         text = self.text or f"{inspect.getdoc(options)} {APPEARS}"
-        made = described(run, map(parameter, settings_of(options)), text)
+        made = with_signature(run, map(parameter, settings_of(options)), text)
         group.command(self.words.split()[-1], epilog=f"Example: {self.example or options.examples[0]}")(made)
 
     def add_name(self, group: typer.Typer) -> None:
         """Add its name and help alone."""
-        group.command(self.words.split()[-1])(described(lambda: None, (), self.text))
+        group.command(self.words.split()[-1])(with_signature(lambda: None, (), self.text))
 
 
 def _do(place: str, *words: object) -> None:
@@ -163,7 +165,7 @@ def _add_explore(shape: str, group: typer.Typer) -> None:
         options: object = record(SHAPES[shape].options, {**words, "k": words.get("k") or 0, "out": asked.out})
         _do("explore.run_explore", shape, options, asked, words)
 
-    made = described(
+    made = with_signature(
         run,
         [*(parameter(one, needed=one.name != "k") for one in settings), *own],
         "Protect, verify and measure under every setting of a grid, and say which of them no other beats.\n\n"

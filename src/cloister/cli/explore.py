@@ -10,9 +10,9 @@ from pathlib import Path
 from cloister.cli.options import CompareOptions, ExploreOptions
 from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
 from cloister.errors import InputError, NoSafeRelease
-from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
+from cloister.exploration.comparison import compare_manifests, comparison_page, manifests_in, rows_of
 from cloister.exploration.results import RECORD, Exploration, Outcome, Setting, word_of
-from cloister.exploration.running import PAGE, ExploreRequest, explored, in_words
+from cloister.exploration.running import PAGE, ExploreRequest, explore_settings, in_words
 from cloister.exploration.setting_keys import parse_grid
 from cloister.io import write_private
 from cloister.pipeline.output_paths import tidy_beside
@@ -35,7 +35,7 @@ def run_explore(shape: str, options: RunOptions, typed: ExploreOptions, words: K
     quiet = options.quiet or options.as_json
     asked = ExploreRequest(parse_grid(typed.grid), typed.out, typed.recommend, typed.risk_limit, typed.keep_releases)
     with _stops_reported(typed.out):
-        found = explored(shape, options, asked, Screen(quiet=quiet))
+        found = explore_settings(shape, options, asked, Screen(quiet=quiet))
     exploration, settings = found.exploration, [one.setting for one in found.exploration.outcomes]
     if not exploration.safe:
         raise NoSafeRelease(
@@ -136,7 +136,7 @@ def run_compare(options: CompareOptions) -> None:
         raise InputError(f"{out.name} would lie inside a release, which then holds a foreign file. Name another place.")
     for folder in options.folders:
         tidy_beside(folder, Screen(quiet=True))
-    found = compared(manifests_in(options.folders))
+    found = compare_manifests(manifests_in(options.folders))
     if out is not None:
         write_private(out, comparison_page(found).encode())
     if options.as_json:

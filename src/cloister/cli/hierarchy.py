@@ -21,7 +21,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy, Hierarchy, check_file, hierarchy_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
 from cloister.io import as_text, distinct_values, write_private
-from cloister.io.columns import check_columns, listed
+from cloister.io.columns import check_columns, list_columns
 from cloister.pipeline.table_request import hierarchy_files, split_wanted
 from cloister.release.manifest import AnyManifest
 from cloister.settings.reading import how_read
@@ -110,7 +110,9 @@ def _cell(label: str | None) -> str:
 def _column(options: HierarchyOptions, data: Path) -> tuple[str, pl.Series]:
     frame, column = read_table(data, **how_read(options)).frame, options.column
     if column is None and frame.width > 1:
-        raise InputError(f"{data.name} has {frame.width} columns. Name one with --column: {listed(frame.columns)}.")
+        raise InputError(
+            f"{data.name} has {frame.width} columns. Name one with --column: {list_columns(frame.columns)}."
+        )
     name = frame.columns[0] if column is None else column
     check_columns([name], frame.columns, data.name)
     return name, as_text(frame[name])

@@ -24,7 +24,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from cloister.cli.commands import command_tree
-from cloister.cli.output import WRITTEN, StoppedLate, Terminated, complain, refused_by_system, say, unexpected
+from cloister.cli.output import WRITTEN, StoppedLate, Terminated, complain, refused_by_system, say, wrap_unexpected
 from cloister.errors import CloisterError, InputError
 from cloister.kernels.compiling import compiles_only_ours
 from cloister.results import STARTED  # noqa: F401  (the clock starts before other imports)
@@ -123,7 +123,9 @@ def run(arguments: list[str]) -> int:
         result = command(*arguments[:2])(arguments, prog_name="cloister", standalone_mode=False)
     except CloisterError as error:
         if STOPPED_BY:
-            return _stopped(KeyboardInterrupt() if signal.SIGINT in STOPPED_BY else Terminated(STOPPED_BY[0]), as_json)
+            return _report_stop(
+                KeyboardInterrupt() if signal.SIGINT in STOPPED_BY else Terminated(STOPPED_BY[0]), as_json
+            )
         return complain(error, as_json=as_json, verbose=verbose, quiet=quiet)
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked, which is no mistake
@@ -137,9 +139,9 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, Abort):
         result = INTERRUPTED
     except Terminated as stop:
-        return _stopped(stop, as_json)
+        return _report_stop(stop, as_json)
     except StoppedLate as late:
-        return _stopped(late.stop, as_json, late.what)
+        return _report_stop(late.stop, as_json, late.what)
     except OSError as error:
         return complain(refused_by_system(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
     except BaseException as error:
@@ -147,9 +149,9 @@ def run(arguments: list[str]) -> int:
             return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
         if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise
-        return complain(unexpected(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
+        return complain(wrap_unexpected(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
     if result == INTERRUPTED:  # Typer returns this itself
-        return _stopped(KeyboardInterrupt(), as_json)
+        return _report_stop(KeyboardInterrupt(), as_json)
     return result if isinstance(result, int) else 0
 
 
@@ -195,7 +197,7 @@ def _usage(error: TyperException) -> str:
     return f"{said}{known} See {path} --help."
 
 
-def _stopped(stop: KeyboardInterrupt | Terminated, as_json: bool, what: str = "") -> int:
+def _report_stop(stop: KeyboardInterrupt | Terminated, as_json: bool, what: str = "") -> int:
     what = what or (f"the release {WRITTEN[0]} was written before" if WRITTEN else "nothing was written")
     how, code = ("terminated", 128 + stop.number) if isinstance(stop, Terminated) else ("interrupted", INTERRUPTED)
     error = InputError(f"The command was {how}; {what}.")

@@ -18,7 +18,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from cloister.errors import CloisterError, InputError, InternalError, UndecidedColumns, as_option, worded
+from cloister.errors import CloisterError, InputError, InternalError, UndecidedColumns, as_option, word_settings
 from cloister.settings.declaration import settings_of
 from cloister.shapes.registry import SHAPES
 
@@ -101,7 +101,7 @@ def _options() -> dict[str, str]:
     return {one.word: one.option.split()[0] for shape in SHAPES.values() for one in settings_of(shape.options)}
 
 
-def speak_of(record: type) -> None:
+def use_option_names(record: type) -> None:
     """Call settings as the command does that runs now, whose settings these are."""
     _options().update({one.word: one.option.split()[0] for one in settings_of(record)})
 
@@ -113,7 +113,7 @@ def in_options(text: str) -> str:
         called = _options().get(name, as_option(name, None))
         return called if value is None else f"{called} {shlex.quote(value)}"
 
-    return worded(text, option)
+    return word_settings(text, option)
 
 
 def note(text: str, *, quiet: bool) -> None:
@@ -156,13 +156,13 @@ def complain(
 def refused_by_system(error: OSError) -> InputError | InternalError:
     """Wrap a refusal of the operating system; only its kind is named, as paths and values may be in its message."""
     if error.errno is None:
-        return unexpected(error)
+        return wrap_unexpected(error)
     return InputError(
         f"The system refused to read or write ({os.strerror(error.errno)}). Check paths, disk and rights."
     )
 
 
-def unexpected(error: BaseException) -> InternalError:
+def wrap_unexpected(error: BaseException) -> InternalError:
     """Wrap an exception nobody expected; only its type and place are named, as its message may quote values."""
     frames = _frames(error.__traceback__)
     return InternalError(f"An unexpected {type(error).__name__} occurred at {frames[-1] if frames else 'start'}.")

@@ -20,7 +20,7 @@ from cloister.cli.output import (
 from cloister.io.folder import identity
 from cloister.pipeline.releasing import WrittenRelease, write_release
 from cloister.release.head import REPORT
-from cloister.release.manifest import typed
+from cloister.release.manifest import parse_manifest
 from cloister.results import STARTED, Stopwatch
 from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import Run
@@ -39,7 +39,7 @@ def run_protect(shape: str, options: RunOptions) -> None:
             return
         tell(written, quiet=options.quiet)
         if not options.quiet:
-            manifest = typed(written.manifest)
+            manifest = parse_manifest(written.manifest)
             show(
                 FORMS[manifest.form].words, base="summary", m=manifest, exact=written.exact, report=options.out / REPORT
             )

@@ -18,7 +18,7 @@ from cloister.jobs.running import DryRun, JobRun, try_job, write_job
 from cloister.kernels.compiling import compiling_ahead
 from cloister.pipeline.output_paths import release_at
 from cloister.release.head import REPORT, read_section
-from cloister.release.manifest import typed
+from cloister.release.manifest import parse_manifest
 from cloister.results import STARTED, Stopwatch
 from cloister.shapes.protocol import Run
 from cloister.testing import Hospital, hospital
@@ -49,7 +49,7 @@ def run_job(options: RunJobOptions) -> None:
             return
         stated, _ = read_section(JobManifest, written.manifest)
         assert stated is not None
-        tables = {one.name: typed(release_at(out / one.name)) for one in stated.parts if one.shape == "table"}
+        tables = {one.name: parse_manifest(release_at(out / one.name)) for one in stated.parts if one.shape == "table"}
         show("job_done", m=stated, tables=tables, unlinkable=UNLINKABLE, report=out / REPORT)
 
 

@@ -18,7 +18,7 @@ from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB, only_part, part_names, promises_of_folder
 from cloister.pipeline.output_paths import release_at
 from cloister.release.head import WITH_CODES
-from cloister.release.manifest import AnyManifest, codes_of, outline_of, typed
+from cloister.release.manifest import AnyManifest, codes_of, outline_of, parse_manifest
 from cloister.results import Caveat, Manifest, Verdict
 from cloister.settings.declaration import settings_of
 from cloister.settings.reading import KEYS, how_read, reading_of
@@ -123,7 +123,7 @@ def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
 def typed_or_none(manifest: Manifest) -> "AnyManifest | None":
     """Return what a manifest says, if it is that of a release; else what is wrong is said where it is verified."""
     with suppress(InputError):
-        return typed(manifest)
+        return parse_manifest(manifest)
     return None
 
 

@@ -12,11 +12,11 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io.csv import is_packed
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import translate_errors
 from cloister.io.other_files import program_of
 from cloister.io.query import Query, is_address
 from cloister.io.read import is_parquet
-from cloister.sources import profiled
+from cloister.sources import parse_profile
 
 SPARK = "spark"
 MEMORY = setting("engine", "memory")
@@ -168,7 +168,7 @@ def _must_be_file(data: Path | Query, engine: str) -> None:
         )
     if program_of(data) is not None:
         raise InputError(f"The engine {engine} counts CSV and Parquet, no files of {program_of(data)}. Give {MEMORY}.")
-    if profiled(data) is not None:
+    if parse_profile(data) is not None:
         raise InputError(f"The engine {engine} counts single files, and no collections by a profile. Give {MEMORY}.")
 
 
@@ -176,7 +176,7 @@ def approximate_records(path: Path) -> int:
     """Return how many records a file has: of Parquet as it says, of CSV by the length of its first lines."""
     if is_parquet(path):
         refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
-        rows = call_foreign(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)
+        rows = translate_errors(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)
         return int(rows.item())
     size = path.stat().st_size
     if size <= SAMPLE_BYTES:

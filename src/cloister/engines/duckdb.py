@@ -19,9 +19,9 @@ from cloister.errors import InputError, TooLittleMemory, setting
 from cloister.io.columns import check_names, display_name, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, head_of, header_of, is_packed
 from cloister.io.databases import DUCKDB_REASONS, cannot_open, connect, duckdb_word, frame_of
-from cloister.io.foreign import call_foreign, interruptible
+from cloister.io.foreign import interruptible, translate_errors
 from cloister.io.memory import memory_left
-from cloister.io.query import Query, quoted
+from cloister.io.query import Query, quote_name
 from cloister.io.read import is_parquet
 
 from .in_database import Database
@@ -67,7 +67,7 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
     """Yield the table that a query to a DuckDB file gives; what is made there is gone unless it is committed."""
     _check_repeatable(query)
     path = query.file()
-    connection = call_foreign(lambda: connect(str(path)), cannot_open(path, query))
+    connection = translate_errors(lambda: connect(str(path)), cannot_open(path, query))
     try:
         connection.begin()
         columns = interruptible(
@@ -98,7 +98,7 @@ def _seen(connection: "DuckDBPyConnection", query: Query) -> tuple[EngineColumn,
     check_names(relation.columns, query.name)
     words = []
     for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
-        word, own = duckdb_word(name, kind, query), quoted(name)
+        word, own = duckdb_word(name, kind, query), quote_name(name)
         if word != own or kind == "VARCHAR":
             # By bytes: texts that the database takes for the same, as without regard to case, differ.
             word = f'{word.removesuffix(f" AS {own}")} COLLATE "binary" AS {own}'
@@ -194,7 +194,7 @@ def duckdb_file(
         refusal = InputError(
             f"{shown} cannot be read by the engine duckdb. Give {setting('engine', 'memory')}.", file=shown
         )
-        call_foreign(lambda: connection.sql(relation).create_view(SOURCE), refusal)
+        translate_errors(lambda: connection.sql(relation).create_view(SOURCE), refusal)
         columns = tuple(EngineColumn(name, kind_of(kind)) for name, kind in schema.items())
         yield DuckDBFile(
             file=shown,

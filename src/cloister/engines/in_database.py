@@ -96,7 +96,7 @@ def make(database: Database, making: Making) -> None:
     left_out = making.suppressed.iter_rows(named=True)
     gone = [tuple(sum(codes[column][row[column]] for column in run) for run in runs) for row in left_out]
     database.load(SUPPRESSED, {place(number): "whole" for number in range(len(runs))}, gone)
-    database.run(exp.Create(this=table_name(making.table), kind="TABLE", expression=protected(database, making)))
+    database.run(exp.Create(this=table_name(making.table), kind="TABLE", expression=protected_query(database, making)))
 
 
 def _runs(making: Making) -> list[list[str]]:
@@ -126,7 +126,7 @@ def _codes(making: Making) -> dict[str, dict[str | None, int]]:
     return codes
 
 
-def protected(engine: Engine, making: Making) -> exp.Select:
+def protected_query(engine: Engine, making: Making) -> exp.Select:
     """Return the query of the protected table."""
     maps = {one.column: _map(number) for number, one in enumerate(making.recoded)}
     released: dict[str, exp.Expr] = {

@@ -11,9 +11,17 @@ from sqlglot import exp
 from cloister.errors import CloisterError, InputError
 from cloister.io import plain_columns
 from cloister.io.columns import check_names
-from cloister.io.databases import answer_of, driver_of, fetched, note_power, opened, postgresql_word, with_patience
-from cloister.io.foreign import call_foreign, interruptible
-from cloister.io.query import Call, Query, quoted
+from cloister.io.databases import (
+    answer_of,
+    driver_of,
+    fetch_all,
+    open_cursor,
+    postgresql_word,
+    warn_superuser,
+    with_patience,
+)
+from cloister.io.foreign import interruptible, translate_errors
+from cloister.io.query import Call, Query, quote_name
 
 from .in_database import Database, Loaded
 from .statements import POSTGRESQL, SOURCE, EngineColumn, kind_of
@@ -56,34 +64,34 @@ class PostgreSQL(Database):
 
         def ask() -> pl.DataFrame:
             self.cursor.execute(sql)
-            return plain_columns(fetched(self.cursor, self.query), self.file)
+            return plain_columns(fetch_all(self.cursor, self.query), self.file)
 
-        return self._waited(lambda: answer_of(self.query, self.cursor, self.call, ask))
+        return self._wait_for(lambda: answer_of(self.query, self.cursor, self.call, ask))
 
     def run(self, statement: exp.Expr) -> None:
         """Run a statement inside the transaction."""
         sql = statement.sql(dialect=self.dialect)
-        self._waited(lambda: _in_our_words(lambda: self.cursor.execute(sql), self.file))
+        self._wait_for(lambda: _in_our_words(lambda: self.cursor.execute(sql), self.file))
 
     def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
         """Make a temporary table of these rows."""
         types = {column: pl.String() if kind == "text" else pl.Int64() for column, kind in columns.items()}
         frame = pl.DataFrame(rows, schema=types, orient="row")
-        self._waited(
+        self._wait_for(
             lambda: _in_our_words(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True), self.file)
         )
 
     def commit(self) -> None:
         """Make what was done in the transaction stay."""
         lost = "The connection to the database was lost before the protected table stayed there. Run it again."
-        self._waited(lambda: call_foreign(self.cursor.connection.commit, InputError(lost)))
+        self._wait_for(lambda: translate_errors(self.cursor.connection.commit, InputError(lost)))
 
     def undo(self, table: str) -> None:
         """Remove a table whose making was committed already."""
         super().undo(table)
         self.commit()
 
-    def _waited(self, work: Callable[[], T]) -> T:
+    def _wait_for(self, work: Callable[[], T]) -> T:
         return interruptible(work, self.call.stop)
 
 
@@ -91,16 +99,16 @@ class PostgreSQL(Database):
 def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL]:
     """Yield the table that a query to PostgreSQL gives; what is made there is gone unless it is committed."""
     driver, call = driver_of("postgresql", query), Call()
-    with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
+    with open_cursor(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
         words = interruptible(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)
         # A table keeps what the query gives; a view would give other rows each time of one with random().
         kept = (
-            f"CREATE TEMPORARY TABLE {quoted(SOURCE)} ON COMMIT DROP AS "  # noqa: S608
+            f"CREATE TEMPORARY TABLE {quote_name(SOURCE)} ON COMMIT DROP AS "  # noqa: S608
             f"SELECT {words} FROM (\n{query.select}\n) AS t WITH NO DATA"
         )
         interruptible(lambda: _in_our_words(lambda: cursor.execute(kept), query.name), call.stop)
         columns = interruptible(
-            lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop
+            lambda: answer_of(query, cursor, call, lambda: _fill_table(cursor, query, words)), call.stop
         )
         yield PostgreSQL(
             file=query.name, query=query, columns=columns, missing=tuple(missing), cursor=cursor, call=call
@@ -111,28 +119,28 @@ def _begun(cursor: "Cursor", query: Query, call: Call) -> str:
     """Begin the transaction, and return what is selected of the query, text in the order of its bytes."""
     for setting in (SNAPSHOT, *PLANS):
         cursor.execute(setting)
-    note_power(cursor, call)
+    warn_superuser(cursor, call)
     schema = cursor.adbc_execute_schema(query.select)
     check_names(schema.names, query.name)
     words = []
     for column in schema:
-        word, name = postgresql_word(column, query), quoted(column.name)
+        word, name = postgresql_word(column, query), quote_name(column.name)
         is_text = word != name or str(column.type) in ("string", "large_string", "string_view")
         words.append(f'({word.removesuffix(f" AS {name}")})::text COLLATE "C" AS {name}' if is_text else word)
     return ", ".join(words)
 
 
-def _filled(cursor: "Cursor", query: Query, words: str) -> tuple[EngineColumn, ...]:
+def _fill_table(cursor: "Cursor", query: Query, words: str) -> tuple[EngineColumn, ...]:
     """Run the query, which can write nothing but our own temporary table, and see what it gave."""
     for statement in (
         "SAVEPOINT cloister",
         "SET LOCAL transaction_read_only = on",
-        f"INSERT INTO pg_temp.{quoted(SOURCE)} SELECT {words} FROM (\n{query.select}\n) AS t",  # noqa: S608
+        f"INSERT INTO pg_temp.{quote_name(SOURCE)} SELECT {words} FROM (\n{query.select}\n) AS t",  # noqa: S608
         "RELEASE SAVEPOINT cloister",
-        f"ANALYZE pg_temp.{quoted(SOURCE)}",
+        f"ANALYZE pg_temp.{quote_name(SOURCE)}",
     ):
         cursor.execute(statement)
-    seen = cursor.adbc_execute_schema(f"SELECT * FROM pg_temp.{quoted(SOURCE)}")  # noqa: S608
+    seen = cursor.adbc_execute_schema(f"SELECT * FROM pg_temp.{quote_name(SOURCE)}")  # noqa: S608
     empty = pl.from_arrow(seen.empty_table())
     assert isinstance(empty, pl.DataFrame)
     return tuple(EngineColumn(name, kind_of(kind)) for name, kind in empty.schema.items())

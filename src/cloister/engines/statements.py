@@ -15,7 +15,7 @@ from sqlglot import exp
 from cloister.errors import InputError, setting
 from cloister.io import RECORDS, plain_columns
 from cloister.io.columns import check_names
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import translate_errors
 
 SOURCE = "cloister_source"  # The view through which an engine sees the table; it has no name of its own
 COUNT = "n"
@@ -74,13 +74,13 @@ def as_in_file(frame: pl.DataFrame, schema: pl.Schema, file: str) -> pl.DataFram
     refusal = InputError(
         f"{file} has a type of numbers or dates that this engine cannot count. Give {setting('engine', 'memory')}."
     )
-    return call_foreign(lambda: frame.with_columns(casts), refusal)
+    return translate_errors(lambda: frame.with_columns(casts), refusal)
 
 
 def parquet_schema(path: Path, shown: str) -> pl.Schema:
     """Return the types that a Parquet file has for us."""
     refusal = InputError(f"{shown} is not a whole Parquet file: export or copy it again.", file=shown)
-    schema = call_foreign(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
+    schema = translate_errors(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
     check_names(list(schema), shown)
     return plain_columns(pl.DataFrame(schema=schema), shown).schema
 
@@ -113,14 +113,14 @@ def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
 
 def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
     """Return how many records have each combination of values in these columns: the columns by place, and ``n``."""
-    chosen = [_placed(engine, column) for column in columns]
+    chosen = [_place_column(engine, column) for column in columns]
     query = exp.select(*chosen, n_records()).from_(plain(engine, columns).subquery("t"))
     return query.group_by(*(column.copy() for column in chosen))
 
 
 def texts(engine: Engine, column: str) -> exp.Select:
     """Return how many records have each value of a column, and its text there: ``value``, ``t``, ``n``."""
-    one = _placed(engine, column)
+    one = _place_column(engine, column)
     query = exp.select(exp.alias_(one.copy(), "value"), exp.alias_(as_text(one), "t"), n_records())
     return query.from_(plain(engine, [column]).subquery("s")).group_by(one.copy(), as_text(one))
 
@@ -149,7 +149,7 @@ def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
     return exp.Collate(this=exp.Paren(this=text), expression=exp.to_identifier("C", quoted=True))
 
 
-def _placed(engine: Engine, column: str) -> exp.Column:
+def _place_column(engine: Engine, column: str) -> exp.Column:
     return exp.column(place(names_of(engine.columns).index(column)), quoted=True)
 
 
@@ -163,7 +163,7 @@ class IdCoverage(NamedTuple):
 
 def count_ids(engine: Engine, column: str) -> IdCoverage:
     """Return the counts of a column that identifies patients."""
-    one = _placed(engine, column)
+    one = _place_column(engine, column)
     counted = exp.select(
         n_records(),
         exp.alias_(exp.Count(this=one.copy()), "given"),

@@ -69,10 +69,10 @@ def widths(column: Column) -> str | None:
         lead, power = 1, 0
     if power < -6:
         return None
-    return INTERVAL + ",".join(_written(lead * times, power, column.is_measured) for times in (1, 5, 10))
+    return INTERVAL + ",".join(_write_width(lead * times, power, column.is_measured) for times in (1, 5, 10))
 
 
-def _written(lead: int, power: int, is_measured: bool) -> str:
+def _write_width(lead: int, power: int, is_measured: bool) -> str:
     """A width; of decimals with a point, which makes intervals half-open, as [70, 75)."""
     if power >= 0:
         return f"{lead * 10**power}{'.0' if is_measured else ''}"

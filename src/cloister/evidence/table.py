@@ -10,7 +10,7 @@ import polars as pl
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
 from cloister.io.csv import Source
-from cloister.io.read import cleaned, days_written, with_decimal_points
+from cloister.io.read import clean_table, days_written, with_decimal_points
 from cloister.risk.column_names import is_named_birth_year
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 from cloister.settings.reading import DateFormat, ReadingWords, formats_of, parse_date_format, unit_of
@@ -66,7 +66,7 @@ def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None
     are_texts = texts.select((~pl.all().str.contains(NUMBER) | pl.all().str.contains(EIGHT_DIGITS)).any())
     of_texts = [name for name, (found,) in are_texts.to_dict(as_series=False).items() if found]
     united = [name for name in of_texts if _have_units(texts[name])]
-    texts = cleaned(Source(texts, "csv", None, None, file), ReadingWords(numbers=united)).frame
+    texts = clean_table(Source(texts, "csv", None, None, file), ReadingWords(numbers=united)).frame
     dated = [name for name in of_texts if name not in united]
     formats = {name: form for name in dated if (form := _date_format(texts[name])) is not None}
     days = [days_written(texts[name], form).cast(pl.String).alias(name) for name, form in formats.items()]

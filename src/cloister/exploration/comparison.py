@@ -8,7 +8,7 @@ from pathlib import Path
 from cloister.errors import InputError
 from cloister.jobs.manifest import only_part, part_names
 from cloister.release.folder import read_manifest
-from cloister.release.manifest import AnyManifest, typed
+from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.report import render_comparison, render_exploration
 from cloister.report.chart import Placed, Scatter, scatter
 from cloister.results import Figures as Content
@@ -53,11 +53,11 @@ def manifests_in(folders: Sequence[Path]) -> dict[str, AnyManifest]:
         for whole, place in (parts if len(parts) > 1 else {name: only_part(folder)}).items():
             if whole in found:
                 raise InputError(f"{whole} is named twice. Name each release once.")
-            found[whole] = typed(read_manifest(place))
+            found[whole] = parse_manifest(read_manifest(place))
     return found
 
 
-def compared(manifests: Mapping[str, AnyManifest]) -> Comparison:
+def compare_manifests(manifests: Mapping[str, AnyManifest]) -> Comparison:
     """Return releases side by side."""
     if len(manifests) < 2:
         raise InputError("One release alone cannot be compared. Name two folders or more, or the folder of a job.")

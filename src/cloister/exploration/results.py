@@ -263,7 +263,7 @@ class Record:
 
 
 @contextmanager
-def recorded(folder: Path | None, identity: Mapping[str, object], settings: Sequence[Setting]) -> Iterator[Record]:
+def open_record(folder: Path | None, identity: Mapping[str, object], settings: Sequence[Setting]) -> Iterator[Record]:
     """The record of an exploration in a folder: a new one, or the one that is there, to be gone on with.
 
     A last line that an end cut short is taken away.
@@ -295,7 +295,7 @@ def recorded(folder: Path | None, identity: Mapping[str, object], settings: Sequ
                 f"Another command is exploring into {folder.name}. Wait for it, or take another folder for "
                 f"{setting('out')}."
             )
-        yield Record(_read(file, folder.name, identity, settings), file)
+        yield Record(_read_outcomes(file, folder.name, identity, settings), file)
 
 
 def _head(identity: Mapping[str, object]) -> dict[str, object]:
@@ -308,7 +308,9 @@ def _line(content: dict[str, object]) -> bytes:
     return (json.dumps(content, ensure_ascii=False) + "\n").encode()
 
 
-def _read(file: BinaryIO, name: str, identity: Mapping[str, object], settings: Sequence[Setting]) -> list[Outcome]:
+def _read_outcomes(
+    file: BinaryIO, name: str, identity: Mapping[str, object], settings: Sequence[Setting]
+) -> list[Outcome]:
     """The outcomes on file; what follows the last whole line is removed from it."""
     content = file.read()
     whole = content[: content.rfind(b"\n") + 1]

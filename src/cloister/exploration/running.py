@@ -18,8 +18,8 @@ from cloister.exploration.results import (
     Exploration,
     Outcome,
     Setting,
+    open_record,
     outcome_of,
-    recorded,
     rule_named,
     summed_up,
     word_of,
@@ -27,11 +27,11 @@ from cloister.exploration.results import (
 from cloister.io import sha256, write_private
 from cloister.pipeline.output_paths import tidy_beside
 from cloister.release.folder import is_release, release_around
-from cloister.settings.declaration import Keywords, Words, settings_of
+from cloister.settings.declaration import ColumnAssignments, Keywords, settings_of
 from cloister.settings.run_options import RunOptions
-from cloister.shapes.protocol import SILENCE, Prepared, Run, Voice, WithFrontier, shape_of
+from cloister.shapes.protocol import SILENCE, Prepared, ProgressListener, Run, WithFrontier, shape_of
 from cloister.shapes.registry import SHAPES
-from cloister.sources import profiled
+from cloister.sources import parse_profile
 from cloister.version import __version__
 
 from .setting_keys import EXAMPLE, FRONTIER, GRID, settings_in
@@ -65,7 +65,7 @@ class ExploredGrid:
 
 
 @dataclass(frozen=True)
-class Ground:
+class ExplorationData:
     """What is explored; data are read once for all settings that read them alike."""
 
     shape: str
@@ -94,7 +94,9 @@ class Ground:
         return str(data.name)
 
 
-def explored(shape: str, options: RunOptions, asked: ExploreRequest, voice: Voice = SILENCE) -> ExploredGrid:
+def explore_settings(
+    shape: str, options: RunOptions, asked: ExploreRequest, voice: ProgressListener = SILENCE
+) -> ExploredGrid:
     """Try every setting that is not on file yet, and say what all of them say together."""
     rule, work = rule_named(asked.recommend, asked.risk_limit), shape_of(shape)
     if asked.out is not None:
@@ -105,7 +107,7 @@ def explored(shape: str, options: RunOptions, asked: ExploreRequest, voice: Voic
             raise InputError(f"{asked.out.name} is a release. Take another folder for {called('out')}.")
     grid: dict[str, tuple[object, ...]] = {}
     settings: Sequence[Setting]
-    ground = Ground(shape, work.changed(options, {}))
+    ground = ExplorationData(shape, work.changed(options, {}))
     if asked.grid == FRONTIER:
         if not isinstance(work, WithFrontier):
             raise InputError(f"{GRID} {FRONTIER} is for tables. Give keys and values, as {EXAMPLE}.")
@@ -118,11 +120,11 @@ def explored(shape: str, options: RunOptions, asked: ExploreRequest, voice: Voic
     for one in settings:
         with _of_setting(one):
             ground.prepared(one)
-    with recorded(asked.out, _identity(ground, grid or FRONTIER, asked), settings) as record:
+    with open_record(asked.out, _identity(ground, grid or FRONTIER, asked), settings) as record:
         earlier = len(record.done)
         for number in range(earlier, len(settings)):
             with voice.working(f"setting {number + 1} of {len(settings)}: {in_words(settings[number])}"):
-                record.add(_tried(ground, settings[number], asked, number))
+                record.add(_try_setting(ground, settings[number], asked, number))
         exploration = summed_up(record.done, rule, asked.risk_limit)
         content = {
             "for": FOR_THE_CUSTODIAN, "cloister": __version__, "shape": shape, "source": ground.source,
@@ -151,7 +153,7 @@ def _of_setting(setting: Setting) -> Iterator[None]:
     raise problem.saying(f"Setting {in_words(setting)}: {problem.text}")
 
 
-def _tried(ground: Ground, setting: Setting, asked: ExploreRequest, number: int) -> Outcome:
+def _try_setting(ground: ExplorationData, setting: Setting, asked: ExploreRequest, number: int) -> Outcome:
     def attempt() -> Figures:
         release = ground.prepared(setting).protect()
         if asked.keep_releases and asked.out is not None:
@@ -163,7 +165,7 @@ def _tried(ground: Ground, setting: Setting, asked: ExploreRequest, number: int)
         return outcome_of(setting, attempt)
 
 
-def _identity(ground: Ground, grid: Keywords | str, asked: ExploreRequest) -> Keywords:
+def _identity(ground: ExplorationData, grid: Keywords | str, asked: ExploreRequest) -> Keywords:
     """What must be the same for an exploration to be gone on with: what is asked, and hashes of the files."""
     if asked.out is None:
         return {}
@@ -178,7 +180,7 @@ def _identity(ground: Ground, grid: Keywords | str, asked: ExploreRequest) -> Ke
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, Words):
+    if isinstance(value, ColumnAssignments):
         return [*value.texts, *([_plain(value.later)] if value.later else [])]
     if is_dataclass(value):
         return {name: _plain(part) for name, part in vars(value).items()}
@@ -198,7 +200,7 @@ def files_named(values: object, folder: Path) -> tuple[Path, ...]:
         for start, end in combinations([-1, *(i for i, sign in enumerate(text) if sign in SEPARATORS), len(text)], 2):
             word = text[start + 1 : end]
             found |= {path for path in (Path(word), folder / word) if word and path.is_file()}
-        collection = profiled(text)
+        collection = parse_profile(text)
         if collection is not None:
             found |= {path for path in collection.files() if path.is_file()}
         if Path(text).is_dir():

@@ -11,7 +11,7 @@ from typing import Final, Generic, Literal, TypeVar, cast
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.jobs.job import FileSource, Job, Part, part_of
 from cloister.jobs.job_file import check_part
-from cloister.settings.declaration import Given, Keywords, Words, settings_of
+from cloister.settings.declaration import ColumnAssignments, Given, Keywords, settings_of
 from cloister.settings.reading import KEYS
 from cloister.settings.run_options import ReleaseOptions
 from cloister.shapes.registry import SHAPES
@@ -73,7 +73,7 @@ class KeyedShape(Generic[Options]):
             part = self._part({head: {column: value} if column else value})
             changes = part.options()
             if column:
-                changes = {name: _joined(getattr(options, name), values) for name, values in changes.items()}
+                changes = {name: _merge_columns(getattr(options, name), values) for name, values in changes.items()}
             options = replace(options, **changes)
         return options
 
@@ -112,9 +112,9 @@ def candidates(word: object) -> Iterator[object]:
     yield [word]
 
 
-def _joined(earlier: Keywords | Words | None, keywords: Keywords) -> Keywords | Words:
+def _merge_columns(earlier: Keywords | ColumnAssignments | None, keywords: Keywords) -> Keywords | ColumnAssignments:
     """Values of columns, some of them in place of earlier ones."""
-    if isinstance(earlier, Words):
+    if isinstance(earlier, ColumnAssignments):
         return replace(earlier, later={**_without(earlier.later, keywords), **keywords})
     return {**_without(earlier or {}, keywords), **keywords}
 

@@ -221,10 +221,10 @@ BUILDERS: dict[str, Builder] = {
     "quantile": Builder(
         "quantile:10,5",
         "intervals between round numbers near the quantiles of the records",
-        lambda words: QuantileHierarchy(tuple(_number(part, "quantile") for part in _listed(words))),
+        lambda words: QuantileHierarchy(tuple(_number(part, "quantile") for part in _list_words(words))),
     ),
     "keep": Builder(
-        "keep:White,Hispanic", "these categories, all others together", lambda words: KeepHierarchy(_listed(words))
+        "keep:White,Hispanic", "these categories, all others together", lambda words: KeepHierarchy(_list_words(words))
     ),
     "rare": Builder(
         "rare:20", "categories of fewer records together", lambda words: RareHierarchy(_number(words, "rare"))
@@ -240,7 +240,7 @@ BUILDERS: dict[str, Builder] = {
     "similar": Builder(
         "similar:diagnosis",
         "categories together that are most alike in another column",
-        lambda words: SimilarHierarchy(",".join(_listed(words))),
+        lambda words: SimilarHierarchy(",".join(_list_words(words))),
     ),
     "prefix": Builder(
         "prefix:5",
@@ -302,11 +302,11 @@ def names_hierarchy(spec: str, kind: str) -> bool:
 def _build(name: str, spec: str) -> Hierarchy:
     builder, words = BUILDERS[name], spec.removeprefix(name).removeprefix(":")
     if not builder.has_parts and (bool(words) != (":" in builder.usage) or "/" in words):
-        raise _misused(name)
+        raise _misuse_error(name)
     return builder.make(words)
 
 
-def _listed(words: str) -> tuple[str, ...]:
+def _list_words(words: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in words.split(","))
 
 
@@ -320,9 +320,9 @@ def _interval(words: str) -> IntervalHierarchy | CutHierarchy:
 
 def _dates(words: str) -> DateHierarchy:
     if not words:
-        raise _misused("date")
+        raise _misuse_error("date")
     bounds = {name: _number(year, "date") for name, year in _options(words, "date", ("bottom",)).items()}
-    return DateHierarchy(_listed(words.split("/")[0]), **bounds)
+    return DateHierarchy(_list_words(words.split("/")[0]), **bounds)
 
 
 def _options(words: str, name: str, known: Collection[str]) -> dict[str, str]:
@@ -330,13 +330,13 @@ def _options(words: str, name: str, known: Collection[str]) -> dict[str, str]:
     options = words.split("/")[1:]
     found = {option: value for option, _, value in (one.partition("=") for one in options)}
     if len(found) < len(options) or not found.keys() <= {*known}:
-        raise _misused(name)
+        raise _misuse_error(name)
     return found
 
 
 def _number(text: str, name: str) -> int:
     if not WHOLE_NUMBER.fullmatch(text.strip()):
-        raise _misused(name)
+        raise _misuse_error(name)
     return int(text)
 
 
@@ -345,7 +345,7 @@ def _decimal(text: str) -> Number:
     return Decimal(text.strip()) if DECIMAL_NUMBER.fullmatch(text.strip()) else _number(text, "interval")
 
 
-def _misused(name: str) -> InputError:
+def _misuse_error(name: str) -> InputError:
     builder = BUILDERS[name]
     shape = f"is written like {builder.usage}" if ":" in builder.usage else "takes no arguments"
     return InputError(f"The hierarchy builder {name} {shape} ({builder.meaning}). Correct its arguments.")

@@ -261,7 +261,7 @@ def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...]
     rows, lines, line = [], [], 1
     try:
         content = path.read_bytes()
-        text = _decoded(content)
+        text = _decode_text(content)
         if tree := _tree_of(text):
             return tree, ()
         mark = delimiter if delimiter is not None else next((mark for mark in ";\t" if mark in text), ",")
@@ -299,7 +299,7 @@ def _tree_of(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple((*[path[0]] * (height - len(path)), *path) for path in paths)
 
 
-def _decoded(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

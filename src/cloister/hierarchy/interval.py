@@ -34,7 +34,7 @@ BELOW, ABOVE = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 """Where the two open cells begin and end: below the bottom, and from the top on."""
 
 
-def _stated(number: Number) -> str:
+def _state_number(number: Number) -> str:
     return str(number) if type(number) is int else format(number, "f")
 
 
@@ -232,8 +232,8 @@ class IntervalHierarchy(_Intervals):
     def spec(self) -> str:
         """As on the command line: `interval:5,10,20/top=90/bottom=0`."""
         bounds = {"top": self.top, "bottom": self.bottom}
-        options = [f"/{name}={_stated(bound)}" for name, bound in bounds.items() if bound is not None]
-        return f"interval:{','.join(map(_stated, self.widths))}{''.join(options)}"
+        options = [f"/{name}={_state_number(bound)}" for name, bound in bounds.items() if bound is not None]
+        return f"interval:{','.join(map(_state_number, self.widths))}{''.join(options)}"
 
     @cached_property
     def _bounds(self) -> tuple[int | None, int | None]:
@@ -308,7 +308,7 @@ class CutHierarchy(_Intervals):
     @property
     def spec(self) -> str:
         """As on the command line: `interval:cuts=0,2,18,65/18,65`."""
-        return f"interval:cuts={'/'.join(','.join(map(_stated, level)) for level in self.cuts)}"
+        return f"interval:cuts={'/'.join(','.join(map(_state_number, level)) for level in self.cuts)}"
 
     def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
         floors, every = np.array(read, dtype=np.int64), []

@@ -33,7 +33,13 @@ def lacking() -> InputError:
     )
 
 
-def joined(frame: pl.DataFrame, ids: pl.Series | None, name: str, id: str | None, events: str) -> AttributesTable:  # noqa: A002
+def join_attributes(
+    frame: pl.DataFrame,
+    ids: pl.Series | None,
+    name: str,
+    id: str | None,  # noqa: A002  (as the command line calls it)
+    events: str,
+) -> AttributesTable:
     """Return the auxiliary columns in the order of the patients."""
     if ids is None:
         raise InputError("Auxiliary columns are joined by id, but the patients have none.")
@@ -61,7 +67,7 @@ def joined(frame: pl.DataFrame, ids: pl.Series | None, name: str, id: str | None
 
 def joined_frame(frame: object, ids: pl.Series | None, events: str) -> AttributesTable | None:
     """Return the columns of a dataframe of any library in the order of the patients; None where there is none."""
-    return None if frame is None else joined(from_native(frame).frame, ids, "attributes", None, events)
+    return None if frame is None else join_attributes(from_native(frame).frame, ids, "attributes", None, events)
 
 
 def _check_keys(keys: pl.Series, column: str, name: str) -> None:

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, did_you_mean, name_few
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import translate_errors
 
 T = TypeVar("T")
 _EXACT_INTEGER = 2.0**63
@@ -112,7 +112,7 @@ def as_text(series: pl.Series) -> pl.Series:
     return series.cast(pl.String)
 
 
-def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
+def pack_text(column: pl.Series, *, always: bool = False) -> pl.Series:
     """The text of a column as numbers of its sorted values: an Enum, of one byte to four a cell.
 
     Equality, order and counts are those of the text; what looks into it takes `as_text`, or `of_each`. Where most cells
@@ -125,18 +125,18 @@ def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
     return text.cast(pl.Enum(distinct.sort())) if always or 2 * distinct.len() <= text.len() else text
 
 
-def at_once(work: Callable[[T], pl.Series], columns: Iterable[T]) -> list[pl.Series]:
+def map_columns(work: Callable[[T], pl.Series], columns: Iterable[T]) -> list[pl.Series]:
     """Work on columns, as many at a time as there are processors: Polars uses one processor for a column."""
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         return list(pool.map(work, columns))
 
 
-def repacked(column: pl.Series) -> pl.Series:
+def repack_text(column: pl.Series) -> pl.Series:
     """The text of a column packed by the values that stand there, and no others."""
     there = as_text(column.unique()).drop_nulls().sort()
     if not isinstance(column.dtype, pl.Enum) or 2 * there.len() > column.len():
-        return packed(as_text(column))
-    return of_each(column, partial(pl.Series.cast, dtype=pl.Enum(there), strict=False))
+        return pack_text(as_text(column))
+    return map_categories(column, partial(pl.Series.cast, dtype=pl.Enum(there), strict=False))
 
 
 def as_held(column: pl.Series) -> pl.Series:
@@ -145,16 +145,16 @@ def as_held(column: pl.Series) -> pl.Series:
     return column if is_packed else as_text(column)
 
 
-def of_each(text: pl.Series, judge: Callable[[pl.Series], pl.Series]) -> pl.Series:
+def map_categories(text: pl.Series, judge: Callable[[pl.Series], pl.Series]) -> pl.Series:
     """What is said of each cell of text; of a packed column once for each of its values."""
     if not isinstance(text.dtype, pl.Enum):
         return judge(text)
     return judge(text.dtype.categories).gather(text.to_physical()).alias(text.name)
 
 
-def coded(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+def code_texts(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
     """The sorted texts that stand in a column, and the number of each cell among them, -1 where it is missing."""
-    numbers = packed(column, always=True)
+    numbers = pack_text(column, always=True)
     assert isinstance(numbers.dtype, pl.Enum)
     places = numbers.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     there = np.bincount(places + 1, minlength=1)[1:] > 0
@@ -182,7 +182,9 @@ def _plain(series: pl.Series, file: str | None) -> pl.Series:
     if isinstance(dtype, pl.Categorical | pl.Enum) or dtype == pl.Null:
         series = series.cast(pl.String)
     elif dtype == pl.Binary:
-        series = call_foreign(lambda: series.cast(pl.String), _not_plain(series, "bytes that are not UTF-8 text", file))
+        series = translate_errors(
+            lambda: series.cast(pl.String), _not_plain(series, "bytes that are not UTF-8 text", file)
+        )
     elif dtype == pl.Float16:
         series = series.cast(pl.Float32)
     elif dtype.is_nested() or not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.String, pl.Boolean)):
@@ -226,7 +228,7 @@ def looks_like_value(name: str) -> bool:
     return (_VALUE.fullmatch(name) or _NUMBERED.fullmatch(name)) is not None
 
 
-def listed(names: Sequence[str], header: Sequence[str] | None = None) -> str:
+def list_columns(names: Sequence[str], header: Sequence[str] | None = None) -> str:
     """Return columns as a message may list them: by name, or by position where the names look like values.
 
     Examples
@@ -285,7 +287,7 @@ class Header:
     def listed(self) -> str:
         """Return a sentence that lists the columns, where that gives no patient away."""
         if self._are_names():
-            return f"Its columns: {listed(self.present)}."
+            return f"Its columns: {list_columns(self.present)}."
         return f"Its first line must name the columns, as in: {self.example}."
 
     def check(self, *wanted: str | None) -> None:
@@ -319,7 +321,7 @@ def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> N
         if column not in present:
             raise InputError(
                 f"Column {column!r} was asked for, but {file} has no such column."
-                f"{nearest_column(column, present)} Its columns: {listed(present)}.",
+                f"{nearest_column(column, present)} Its columns: {list_columns(present)}.",
                 file=file,
                 column=column,
             )

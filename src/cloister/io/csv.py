@@ -19,7 +19,7 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, plain_columns
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import translate_errors
 from cloister.settings.reading import DROP, KEEP, ReadingWords
 
 _HEAD_BYTES = 1 << 20
@@ -62,12 +62,12 @@ def load_text(path: Path, encoding: str | None = None) -> Text:
 
 def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
     """The text that ``data``, which may be gzip'd, stand for."""
-    data = unpacked(data, file)
+    data = unpack(data, file)
     if data.startswith(_ZIP):
         raise InputError(f"{file} is a spreadsheet or a zip archive. Save it as CSV.", file=file)
     if encoding is None:
         encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
-    text = Text(_transcoded(data, file, encoding), encoding)
+    text = Text(_transcode(data, file, encoding), encoding)
     if not text.data.strip():
         raise InputError(f"{file} is empty.", file=file)
     if b"\0" in text.data:
@@ -84,7 +84,7 @@ def head_of(path: Path, encoding: str | None = None) -> bytes:
     data = first_bytes(path)
     if data.startswith(_GZIP):
         with gzip.open(path) as file:
-            data = call_foreign(lambda: file.read(_HEAD_BYTES), _not_whole(path.name))
+            data = translate_errors(lambda: file.read(_HEAD_BYTES), _not_whole(path.name))
     is_utf8 = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
     if not is_utf8 or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(
@@ -110,18 +110,18 @@ def is_packed(path: Path) -> bool:
     return first_bytes(path).startswith(_GZIP)
 
 
-def unpacked(data: bytes, file: str) -> bytes:
+def unpack(data: bytes, file: str) -> bytes:
     """``data``, or what is packed in them if they are gzip'd."""
     if not data.startswith(_GZIP) and not file.lower().endswith(".gz"):
         return data
-    return call_foreign(lambda: gzip.decompress(data), _not_whole(file))
+    return translate_errors(lambda: gzip.decompress(data), _not_whole(file))
 
 
 def _not_whole(file: str) -> InputError:
     return InputError(f"{file} is not a whole gzip file: copy or compress it again.", file=file)
 
 
-def _transcoded(data: bytes, file: str, encoding: str) -> bytes:
+def _transcode(data: bytes, file: str, encoding: str) -> bytes:
     """``data`` as UTF-8, without a byte order mark."""
     position = None
     try:
@@ -242,7 +242,7 @@ def csv_of(
         raise InputError(f"{file} has a header but no records.", file=file)
     # Every cell, the header as the first row; null where nothing is written, an empty text where ``""`` is.
     refusal = InputError(f"{file} cannot be read as CSV.", file=file)
-    cells = call_foreign(
+    cells = translate_errors(
         lambda: pl.read_csv(data, has_header=False, separator=delimiter, quote_char='"', infer_schema=False), refusal
     )
     if cells.height != n_records + 1:
@@ -362,10 +362,10 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
             raise _stray_quote(data, delimiter, file)
     if bare.count(b"\r") != bare.count(b"\r\n"):
         # A lone carriage return, which Polars sometimes keeps in the cell and sometimes drops.
-        marked = _marked(data, delimiter)
+        marked = _mark_quoted_cells(data, delimiter)
         lone = marked.replace(b"\r\n", b"\n\n").index(b"\r")
         found = "has a carriage return inside a cell. Put the cell in quotes"
-        raise _malformed(found, marked, lone, file)
+        raise _malformed_error(found, marked, lone, file)
     # The ends of cells and lines alone: those of a good file are those of its header, again and again.
     marks = bare.translate(None, bytes({*range(256)} - {ord(delimiter), ord("\n")}))
     first, n_lines = marks.partition(b"\n")[0], marks.count(b"\n")
@@ -373,7 +373,7 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
         n_cells = [len(line) + 1 for line in marks.splitlines()]
         ragged = [record for record, n in enumerate(n_cells) if n != n_cells[0]]
         record = ragged[0]
-        line = _line_of(record, _marked(data, delimiter))
+        line = _line_of(record, _mark_quoted_cells(data, delimiter))
         found, asked = (f"{n} cell" if n == 1 else f"{n} cells" for n in (n_cells[record], n_cells[0]))
         raise InputError(
             f"{file}: record {record}, line {line} has {found}, the header has {asked}. Quote the cells that contain "
@@ -413,14 +413,14 @@ def _quoted_cell(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(rb'(?:\A|(?<=[%b\n]))"[^"]*+(?:""[^"]*+)*+"(?=[%b\n]|\r\n)' % (mark, mark))
 
 
-def _marked(data: bytes, delimiter: str) -> bytes:
+def _mark_quoted_cells(data: bytes, delimiter: str) -> bytes:
     """``data`` with each quoted cell replaced by one NUL for each newline inside it."""
     return _quoted_cell(delimiter).sub(lambda cell: b"\0" * cell[0].count(b"\n"), data)
 
 
 def line_of_record(data: bytes, delimiter: str, record: int) -> int:
     """Return the line, from 1, at which a record begins, from 1 after the header, of a text that can be read."""
-    return _line_of(record, _marked(data, delimiter))
+    return _line_of(record, _mark_quoted_cells(data, delimiter))
 
 
 def _line_of(record: int, marked: bytes) -> int:
@@ -429,7 +429,7 @@ def _line_of(record: int, marked: bytes) -> int:
 
 
 def _stray_quote(data: bytes, delimiter: str, file: str) -> InputError:
-    marked = _marked(data, delimiter)
+    marked = _mark_quoted_cells(data, delimiter)
     position = marked.index(b'"')
     is_opening = position == 0 or marked[position - 1 : position] in (delimiter.encode(), b"\n")
     if is_opening and data.count(b'"') % 2:
@@ -437,10 +437,10 @@ def _stray_quote(data: bytes, delimiter: str, file: str) -> InputError:
     else:
         found = "has a quote inside a cell. Put the whole cell in quotes and double the quotes inside it"
     lines = marked.split(b"\n")
-    return _malformed(found, marked, position, file, _dropping(sum(b'"' in line for line in lines), len(lines)))
+    return _malformed_error(found, marked, position, file, _dropping(sum(b'"' in line for line in lines), len(lines)))
 
 
-def _malformed(found: str, marked: bytes, position: int, file: str, advice: str = "") -> InputError:
+def _malformed_error(found: str, marked: bytes, position: int, file: str, advice: str = "") -> InputError:
     record = marked.count(b"\n", 0, position)
     line = 1 + record + marked.count(b"\0", 0, position)
     where = f"record {record}, line {line}" if record else f"the header, line {line},"

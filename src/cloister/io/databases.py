@@ -18,8 +18,8 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import check_names
-from cloister.io.foreign import call_foreign
-from cloister.io.query import Call, Query, quoted
+from cloister.io.foreign import translate_errors
+from cloister.io.query import Call, Query, quote_name
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection, Cursor
@@ -36,7 +36,7 @@ class ArrowColumn(Protocol):
     metadata: dict[bytes, bytes] | None
 
 
-def _nested(column: str, query: Query) -> InputError:
+def _nested_error(column: str, query: Query) -> InputError:
     message = (
         f"{query.name}: column '{column}' holds lists, structs or other things that are not one value a cell. Make it "
         "text or numbers in the query, or leave it out."
@@ -73,7 +73,7 @@ DUCKDB_REASONS = {
 def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
     """The table that a query gives; types that a release cannot hold become text."""
     path = query.file()
-    connection = call_foreign(lambda: _opened(str(path)), cannot_open(path, query))
+    connection = translate_errors(lambda: _open_read_only(str(path)), cannot_open(path, query))
     call.cancel = connection.interrupt
     reason = ""
     try:
@@ -90,7 +90,7 @@ def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
     raise InputError(f"The query of {query.name} {reason}. Run it alone there to see why.", file=query.name)
 
 
-def _opened(path: str) -> "DuckDBPyConnection":
+def _open_read_only(path: str) -> "DuckDBPyConnection":
     """A connection that only reads; to a file that this process is writing, too, which DuckDB opens one way alone."""
     import duckdb  # loaded only where it is asked for
 
@@ -121,8 +121,8 @@ def connect(
 def duckdb_word(column: str, kind: str, query: Query) -> str:
     """What is selected of a column of DuckDB: itself, or its text."""
     if NESTED.fullmatch(kind):
-        raise _nested(column, query)
-    own = quoted(column)
+        raise _nested_error(column, query)
+    own = quote_name(column)
     return own if KEPT.fullmatch(kind) else f"CAST({own} AS VARCHAR) AS {own}"
 
 
@@ -214,15 +214,15 @@ def read_adbc(query: Query, call: Call) -> pl.DataFrame:
     def ask(cursor: "Cursor") -> pl.DataFrame:
         call.doing = "fetch"
         cursor.execute(query.select)
-        return fetched(cursor, query)
+        return fetch_all(cursor, query)
 
-    return _asked(connect, ask, query, call)
+    return _ask_database(connect, ask, query, call)
 
 
-def _asked(
+def _ask_database(
     connect: "Callable[[], Connection]", ask: "Callable[[Cursor], pl.DataFrame]", query: Query, call: Call
 ) -> pl.DataFrame:
-    with opened(connect, query, call) as cursor:
+    with open_cursor(connect, query, call) as cursor:
         return answer_of(query, cursor, call, lambda: ask(cursor))
 
 
@@ -237,7 +237,7 @@ def driver_of(scheme: str, query: Query) -> ModuleType:
 
 
 @contextmanager
-def opened(connect: "Callable[[], Connection]", query: Query, call: Call) -> "Iterator[Cursor]":
+def open_cursor(connect: "Callable[[], Connection]", query: Query, call: Call) -> "Iterator[Cursor]":
     """A cursor on a new connection; what was begun is undone, and both are closed."""
     connection, said = None, ""
     try:
@@ -311,7 +311,7 @@ def _answers(cursor: "Cursor") -> bool:
     return True
 
 
-def fetched(cursor: "Cursor", query: Query) -> pl.DataFrame:
+def fetch_all(cursor: "Cursor", query: Query) -> pl.DataFrame:
     """All rows of the answer."""
     _names_of(cursor, query)
     frame = pl.from_arrow(cursor.fetch_arrow_table())
@@ -335,18 +335,18 @@ def read_postgresql(query: Query, call: Call) -> pl.DataFrame:
     def ask(cursor: "Cursor") -> pl.DataFrame:
         # before any query of the transaction; afterwards the server lets nobody take it back
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        note_power(cursor, call)
+        warn_superuser(cursor, call)
         schema = cursor.adbc_execute_schema(query.select)
         check_names(schema.names, query.name)
         words = [postgresql_word(column, query) for column in schema]
         call.doing = "fetch"
         cursor.execute(_selecting(words, query))
-        return fetched(cursor, query)
+        return fetch_all(cursor, query)
 
-    return _asked(lambda: driver.connect(with_patience(query.url)), ask, query, call)
+    return _ask_database(lambda: driver.connect(with_patience(query.url)), ask, query, call)
 
 
-def note_power(cursor: "Cursor", call: Call) -> None:
+def warn_superuser(cursor: "Cursor", call: Call) -> None:
     """Note an account whose rights reach beyond the database: no transaction that only reads takes them back."""
     cursor.execute(POWERFUL)
     if (cursor.fetchone() or (0,))[0]:
@@ -355,10 +355,10 @@ def note_power(cursor: "Cursor", call: Call) -> None:
 
 def postgresql_word(column: ArrowColumn, query: Query) -> str:
     """What is selected of a column of PostgreSQL: itself, or its text."""
-    name = quoted(column.name)
+    name = quote_name(column.name)
     kind = (column.metadata or {}).get(POSTGRESQL_TYPE, b"").decode()
     if str(column.type).startswith(("list", "large_list", "struct", "map")):
-        raise _nested(column.name, query)
+        raise _nested_error(column.name, query)
     if kind == "numeric":
         return f"nullif({name}, 'NaN')::text AS {name}"
     return name if kind in POSTGRESQL_KEPT else f"{name}::text AS {name}"
@@ -377,15 +377,15 @@ def read_sqlite(query: Query, call: Call) -> pl.DataFrame:
 
     def ask(cursor: "Cursor") -> pl.DataFrame:
         cursor.execute(query.select)
-        names = [quoted(name) for name in _names_of(cursor, query)]
+        names = [quote_name(name) for name in _names_of(cursor, query)]
         cursor.execute(_selecting([f"max(typeof({name}) = '{kind}')" for name in names for kind in KINDS], query))
         held = cursor.fetchone() or ()
         words = [_cast(name, *held[4 * place : 4 * place + 4]) for place, name in enumerate(names)]
         cursor.adbc_statement.set_options(**ALL_ROWS)
         cursor.execute(_selecting(words, query))
-        return fetched(cursor, query)
+        return fetch_all(cursor, query)
 
-    return _asked(lambda: driver.connect(address), ask, query, call)
+    return _ask_database(lambda: driver.connect(address), ask, query, call)
 
 
 def _cast(name: str, text: int | None, blob: int | None, real: int | None, integer: int | None) -> str:

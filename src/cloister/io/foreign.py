@@ -15,7 +15,7 @@ LOOK_S = 0.2  # Seconds between two looks whether somebody interrupted
 LEAVE_S = 2.0  # Seconds that are given to a statement to end, once it was asked to
 
 
-def call_foreign(action: Callable[[], T], refusal: InputError) -> T:
+def translate_errors(action: Callable[[], T], refusal: InputError) -> T:
     """What ``action`` returns; any exception of its own is replaced by ``refusal``.
 
     Polars, DuckDB, pandas and the codecs put cell values into their messages. Their exception is forgotten before

@@ -19,7 +19,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import translate_errors
 
 if TYPE_CHECKING:
     import duckdb
@@ -79,14 +79,16 @@ def from_native(data: object) -> NativeFrame:
 
 def _native(kind: str, read: Callable[[], pl.DataFrame], back: Callable[[pl.DataFrame], object]) -> NativeFrame:
     advice = " Run its query alone to see why." if kind in ("DuckDB relation", "Polars LazyFrame") else ""
-    frame = call_foreign(read, InputError(f"The {kind} cannot be read.{advice}"))
+    frame = translate_errors(read, InputError(f"The {kind} cannot be read.{advice}"))
     check_names(frame.columns)
     refusal = InputError(f"The release cannot be made a {kind}.")
     orders = {series.name: series.dtype.categories for series in frame if isinstance(series.dtype, pl.Enum)}
-    return NativeFrame(plain_columns(frame), lambda table: call_foreign(lambda: back(_ordered(table, orders)), refusal))
+    return NativeFrame(
+        plain_columns(frame), lambda table: translate_errors(lambda: back(_order_categories(table, orders)), refusal)
+    )
 
 
-def _ordered(frame: pl.DataFrame, orders: Mapping[str, pl.Series]) -> pl.DataFrame:
+def _order_categories(frame: pl.DataFrame, orders: Mapping[str, pl.Series]) -> pl.DataFrame:
     """Released columns of nothing but ordered categories, in their order; those that nobody has are not named."""
     types = {}
     for name in orders.keys() & set(frame.columns):
@@ -141,7 +143,7 @@ def from_pandas(data: "pandas.DataFrame") -> pl.DataFrame:
     for position, name in enumerate(names):
         message = f"Column '{name}' holds values that are not text, numbers or dates as we know them. Make it text."
         read = partial(_column, pandas, name, data.iloc[:, position])
-        found.append(call_foreign(read, InputError(message, column=name)))
+        found.append(translate_errors(read, InputError(message, column=name)))
     return pl.DataFrame(found)
 
 

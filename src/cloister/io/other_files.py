@@ -17,7 +17,7 @@ import polars as pl
 from cloister.errors import InputError, name_few
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import Source, load_bytes
-from cloister.io.foreign import call_foreign, interruptible
+from cloister.io.foreign import interruptible, translate_errors
 from cloister.io.statistics import StatisticsFile, read_apart
 from cloister.io.write import write_private
 
@@ -75,10 +75,10 @@ def read_other(path: Path, encoding: str | None) -> Source:
     refusal = InputError(f"{path.name} cannot be read as a file of {program}. Save it as CSV.", file=path.name)
     reader = _library("fastexcel" if program == EXCEL else "pyreadstat", path)
     if program == EXCEL:
-        frame, notes, labels = call_foreign(lambda: _of_excel(reader, content, path.name), refusal)
+        frame, notes, labels = translate_errors(lambda: _of_excel(reader, content, path.name), refusal)
     else:
         kind = _READERS[path.suffix.lower()]
-        read = call_foreign(lambda: interruptible(lambda: read_apart(kind, str(path), encoding)), refusal)
+        read = translate_errors(lambda: interruptible(lambda: read_apart(kind, str(path), encoding)), refusal)
         frame, notes, labels = _of_statistics(read)
     check_names(frame.columns, path.name)
     if not frame.height:
@@ -192,7 +192,7 @@ def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[s
     program, table = program_of(path), pl.DataFrame([typed_texts(as_text(column)) for column in frame])
     refusal = InputError(f"{path.name} cannot be written as a file of {program}. Use CSV.", file=path.name)
     if program == EXCEL:
-        call_foreign(lambda: _write_workbook(table, path), refusal)
+        translate_errors(lambda: _write_workbook(table, path), refusal)
     else:
         values = {
             name: {place: text for place, text in enumerate(texts, 1) if text is not None}
@@ -204,7 +204,9 @@ def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[s
             for name, known in values.items()
         )
         write = getattr(_library("pyreadstat", path), str(_WRITERS[path.suffix.lower()]))
-        call_foreign(lambda: write(coded, str(path), column_labels=dict(about), variable_value_labels=values), refusal)
+        translate_errors(
+            lambda: write(coded, str(path), column_labels=dict(about), variable_value_labels=values), refusal
+        )
     content = path.read_bytes()
     for pattern, moment in _CREATED:
         content = pattern.sub(rb"\g<1>" + moment, content, count=1)

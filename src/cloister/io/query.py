@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from cloister.errors import InputError
 from cloister.io.csv import load_text
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import translate_errors
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 SECRET = re.compile(r"pass(word|wd|phrase)?$|pwd|secret|token|credential|authorization|access_?key|(?<!ssl)key$")
@@ -140,7 +140,7 @@ def the_one_select(query: str, scheme: str, name: str) -> str:
     refusal = InputError(
         f"The query of {name} cannot be read as SQL. Give one SELECT statement, as the database takes it."
     )
-    parts, reads, text = call_foreign(lambda: _parsed(query, scheme), refusal)
+    parts, reads, text = translate_errors(lambda: _parse_statements(query, scheme), refusal)
     if parts > 1:
         raise InputError(f"The query of {name} has {parts} statements. Give one SELECT.")
     if not reads:
@@ -148,7 +148,7 @@ def the_one_select(query: str, scheme: str, name: str) -> str:
     return text
 
 
-def _parsed(query: str, scheme: str) -> tuple[int, bool, str]:
+def _parse_statements(query: str, scheme: str) -> tuple[int, bool, str]:
     """Count the statements, see whether they only read, and cut off what stands around them."""
     import sqlglot  # loaded only where there is a query
     from sqlglot import exp, parser
@@ -175,6 +175,6 @@ def _begins(path: Path) -> bytes:
         return b""  # whoever reads it says what is wrong
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as standard SQL has it."""
     return '"' + name.replace('"', '""') + '"'

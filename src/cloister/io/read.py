@@ -14,10 +14,10 @@ from typing import Unpack
 import polars as pl
 
 from cloister.errors import InputError, setting
-from cloister.io.columns import check_names, display_name, listed, plain_columns
+from cloister.io.columns import check_names, display_name, list_columns, plain_columns
 from cloister.io.csv import LeftOut, Source, csv_of, is_text, load_bytes
 from cloister.io.databases import read_adbc, read_duckdb, read_postgresql, read_sqlite
-from cloister.io.foreign import call_foreign, interruptible
+from cloister.io.foreign import interruptible, translate_errors
 from cloister.io.memory import memory_left
 from cloister.io.other_files import program_of, read_other
 from cloister.io.parquet import count_records, decode, read_schema
@@ -59,7 +59,7 @@ def read_table(path: str | Path | Query, *, usual_delimiter: str | None = None, 
     """
     reading = ReadingWords(**how)
     table = _as_written(path, reading, usual_delimiter)
-    table = cleaned(replace(table, frame=without_texts(table.frame, reading.missing)), reading)
+    table = clean_table(replace(table, frame=without_texts(table.frame, reading.missing)), reading)
     # Where something was left out, records are no longer in the lines that they would be counted to.
     return table if isinstance(path, Query) or table.left_out != LeftOut() else replace(table, path=Path(path))
 
@@ -108,15 +108,15 @@ def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.Data
         raise InputError(f"{file} is empty.", file=file)
     if not (data.startswith(MAGIC) and data.endswith(MAGIC)):
         raise refusal
-    schema = call_foreign(lambda: read_schema(data), refusal)
-    n_records, columns = call_foreign(lambda: count_records(data), refusal), schema.names()
+    schema = translate_errors(lambda: read_schema(data), refusal)
+    n_records, columns = translate_errors(lambda: count_records(data), refusal), schema.names()
     if n_records * len(columns) * BYTES_OF_CELL > memory_left():  # a few bytes can stand for billions of equal cells
         raise InputError(
             f"{file} holds {n_records:,} records of {len(columns):,} columns, which do not fit into memory. "
             "Give it to a machine or a container with more.",
             file=file,
         )
-    frame = call_foreign(lambda: decode(data, schema), refusal)
+    frame = translate_errors(lambda: decode(data, schema), refusal)
     check_names(frame.columns, file)
     if not frame.height and not may_be_empty:
         raise InputError(f"{file} has columns but no records.", file=file)
@@ -128,7 +128,7 @@ def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
     call = Call() if call is None else call
     refusal = InputError(f"What the database gives for {query.name} cannot be read.", file=query.name)
     reader = READERS.get(query.scheme, read_adbc)
-    frame = call_foreign(lambda: interruptible(lambda: reader(query, call), call.stop), refusal)
+    frame = translate_errors(lambda: interruptible(lambda: reader(query, call), call.stop), refusal)
     check_names(frame.columns, query.name)
     if not frame.height:
         raise InputError(f"The query of {query.name} gives no records.", file=query.name)
@@ -148,7 +148,7 @@ _POINTED = r"^[+-]?[0-9]*\.[0-9]+$"
 _PLAIN_NUMBER = r"^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*$"
 
 
-def cleaned(source: Source, reading: ReadingWords) -> Source:
+def clean_table(source: Source, reading: ReadingWords) -> Source:
     """Return a table with its cells and rows put in order as its reader asks."""
     if reading.decimal == ",":
         source = _with_points(source)
@@ -173,7 +173,7 @@ def _without_units(source: Source, names: Sequence[str]) -> Source:
         most = of_numbers.filter(of_numbers != "").mode().sort().first() or ""
         is_read = (number != "") & unit.is_in(["", most])
         changed.append(number.str.replace_all(",", "", literal=True).zip_with(is_read, column).alias(column.name))
-        notes.append(f"numbers were read without their unit in {listed([column.name], source.frame.columns)}")
+        notes.append(f"numbers were read without their unit in {list_columns([column.name], source.frame.columns)}")
     return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, *notes))
 
 
@@ -197,7 +197,7 @@ def _with_points(source: Source) -> Source:
             )
         plain = text.str.replace_all(".", "", literal=True).str.replace(r",$", "").str.replace(",", ".", literal=True)
         changed.append(plain.zip_with(is_number, column))
-    named = listed([column.name for column in changed], source.frame.columns) if changed else "no column"
+    named = list_columns([column.name for column in changed], source.frame.columns) if changed else "no column"
     note = f"numbers with decimal commas were read in {named}"
     return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, note))
 
@@ -207,7 +207,7 @@ def with_decimal_points(texts: pl.DataFrame, file: str, share: float) -> pl.Data
     if not any(texts.select(pl.all().str.contains(",", literal=True).any()).row(0)):
         return None
     try:
-        pointed = cleaned(Source(texts, "csv", None, None, file), ReadingWords(decimal=",")).frame
+        pointed = clean_table(Source(texts, "csv", None, None, file), ReadingWords(decimal=",")).frame
     except InputError:  # some columns have both
         return None
     has_commas = any(
@@ -229,7 +229,7 @@ def _only(source: Source, kind: str, names: Sequence[str], fits: Callable[[pl.Se
     odd = [one.is_not_null() & ~fits(one).fill_null(value=False) for one in texts]
     notes = [
         f"{int(which.sum()):,} of {one.len() - one.null_count():,} values are no {kind} and were read as missing, in "
-        f"{listed([one.name], source.frame.columns)}"
+        f"{list_columns([one.name], source.frame.columns)}"
         for one, which in zip(texts, odd, strict=True)
     ]
     changed = [one.set(which, None) for one, which in zip(texts, odd, strict=True)]
@@ -252,7 +252,7 @@ def _with_dates(source: Source, stated: Sequence[str], only: Sequence[str]) -> S
     for name, found in forms.items():
         read.append(_dates(source.frame[name], found, source.name))
         two = f", years as {LAST_OF_TWO_DIGITS - 99} to {LAST_OF_TWO_DIGITS}" if "%y" in found.strptime else ""
-        notes.append(f"dates as {found.text} were read in {listed([name], source.frame.columns)}{two}")
+        notes.append(f"dates as {found.text} were read in {list_columns([name], source.frame.columns)}{two}")
     if stated and not read:
         texts = " or ".join(one.text for one in (*named.values(), *common))
         notes = [f"dates as {texts} were read in no column of {source.name}"]

@@ -24,9 +24,17 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text, at_once, check_names, display_name, of_each, packed, plain_columns
+from cloister.io.columns import (
+    as_text,
+    check_names,
+    display_name,
+    map_categories,
+    map_columns,
+    pack_text,
+    plain_columns,
+)
 from cloister.io.csv import Source, check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import translate_errors
 from cloister.io.other_files import program_of
 from cloister.io.read import is_parquet, read_table, without_texts
 from cloister.io.write import csv_pieces, private_file, sha256, write_parquet_of, write_pieces
@@ -48,7 +56,7 @@ def is_tally(frame: pl.DataFrame) -> bool:
     return RECORDS in frame.columns
 
 
-def counted(frame: pl.DataFrame) -> pl.Expr:
+def count_records(frame: pl.DataFrame) -> pl.Expr:
     """Return the expression that counts the records of a group of a frame."""
     return (pl.col(RECORDS).sum() if is_tally(frame) else pl.len()).cast(pl.Int64)
 
@@ -82,7 +90,7 @@ def first_records(frame: pl.DataFrame, n: int) -> pl.DataFrame:
     return frame.with_columns(pl.min_horizontal(pl.col(RECORDS), taken).alias(RECORDS)).filter(pl.col(RECORDS) > 0)
 
 
-def tallied(frame: pl.DataFrame) -> pl.DataFrame:
+def tally_rows(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the tally of a frame, or a tally whose equal rows are put together; in no particular order.
 
     Examples
@@ -92,7 +100,7 @@ def tallied(frame: pl.DataFrame) -> pl.DataFrame:
     """
     columns = table_columns(frame)
     places = frame.rename({column: f"c{place}" for place, column in enumerate(columns)})
-    found = places.group_by([f"c{place}" for place in range(len(columns))]).agg(counted(frame).alias(RECORDS))
+    found = places.group_by([f"c{place}" for place in range(len(columns))]).agg(count_records(frame).alias(RECORDS))
     return found.rename({f"c{place}": column for place, column in enumerate(columns)})
 
 
@@ -101,7 +109,7 @@ def is_large(path: Path) -> bool:
     if not is_parquet(path):
         return program_of(path) is None and path.stat().st_size >= LARGE_BYTES
     refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
-    rows = call_foreign(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)
+    rows = translate_errors(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)
     return int(rows.item()) >= LARGE
 
 
@@ -147,7 +155,7 @@ def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -
     parts: list[pl.DataFrame] = []
     for frame in frames_of(path, delimiter):
         runs = _runs(frame, id_column)
-        parts[-1:] = _joined(parts[-1], runs, id_column) if parts else [runs]
+        parts[-1:] = _join_parts(parts[-1], runs, id_column) if parts else [runs]
     if not parts:
         raise InputError(f"{path.name} has columns but no records.", file=path.name)
     return pl.concat(parts, rechunk=True)
@@ -161,11 +169,11 @@ def frames_of(path: Path, delimiter: str | None, rows: int | None = None) -> Ite
     else:
         names = header_of(head_of(path, "utf-8"), path.name, delimiter)
         lazy = pl.scan_csv(path, separator=delimiter, infer_schema=False, glob=False, new_columns=names)
-    batches = call_foreign(
+    batches = translate_errors(
         lambda: iter(lazy.collect_batches(chunk_size=rows or ROWS_AT_ONCE, maintain_order=True)), refusal
     )
     while True:
-        frame = call_foreign(lambda: next(batches, None), refusal)
+        frame = translate_errors(lambda: next(batches, None), refusal)
         if frame is None:
             return
         if frame.height:
@@ -182,13 +190,13 @@ def packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
 
 
 def _packed_whole(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    def joined(parts: Sequence[pl.Series]) -> pl.Series:
+    def join_tallies(parts: Sequence[pl.Series]) -> pl.Series:
         kinds = [part.dtype.categories for part in parts if isinstance(part.dtype, pl.Enum)]
         kind = pl.Enum(pl.concat(kinds).unique().sort()) if len(kinds) == len(parts) else pl.String()
-        return packed(pl.concat([of_each(part, partial(pl.Series.cast, dtype=kind)) for part in parts]))
+        return pack_text(pl.concat([map_categories(part, partial(pl.Series.cast, dtype=kind)) for part in parts]))
 
-    pieces = (at_once(packed, frame) for frame in frames)
-    return pl.DataFrame(at_once(joined, zip(*pieces, strict=True)))
+    pieces = (map_columns(pack_text, frame) for frame in frames)
+    return pl.DataFrame(map_columns(join_tallies, zip(*pieces, strict=True)))
 
 
 def read_packed(path: str | Path, **how: Unpack[HowRead]) -> Source:
@@ -236,7 +244,7 @@ def _runs(frame: pl.DataFrame, id_column: str | None) -> pl.DataFrame:
     return frame[at].with_columns((until - at).alias(RECORDS))
 
 
-def _joined(before: pl.DataFrame, after: pl.DataFrame, id_column: str | None) -> list[pl.DataFrame]:
+def _join_parts(before: pl.DataFrame, after: pl.DataFrame, id_column: str | None) -> list[pl.DataFrame]:
     """Two parts that follow each other, the last run of the first and the first of the second put together."""
     last, first = before.tail(1), after.head(1)
     both = pl.concat([last, first])
@@ -304,7 +312,7 @@ def read_tally(
     parts: list[pl.DataFrame] = []
     for frame in frames_of(path, delimiter):
         own = frame if columns is None else frame.select(column for column in columns if column in frame.columns)
-        parts.append(tallied(without_texts(own, missing)))
+        parts.append(tally_rows(without_texts(own, missing)))
         if sum(part.height for part in parts) > ROWS_AT_ONCE and len(parts) > 1:
-            parts = [tallied(pl.concat(parts))]
-    return tallied(pl.concat(parts)) if parts else pl.DataFrame()
+            parts = [tally_rows(pl.concat(parts))]
+    return tally_rows(pl.concat(parts)) if parts else pl.DataFrame()

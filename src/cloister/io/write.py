@@ -22,7 +22,7 @@ from polars.exceptions import PanicException
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import CANDIDATES, check_delimiter
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import translate_errors
 
 _SENTENCES = {
     errno.ENOSPC: "the disk is full. Free space or choose another folder",
@@ -128,7 +128,7 @@ def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: 
         buffer = io.BytesIO()
         write = partial(rows.write_csv, buffer, include_header=False, separator=delimiter, quote_style="never")
         refusal = InputError("The table cannot be written as CSV.")
-        call_foreign(partial(write, null_value="", line_terminator="\n"), refusal)
+        translate_errors(partial(write, null_value="", line_terminator="\n"), refusal)
         yield buffer.getvalue()
 
 
@@ -137,7 +137,7 @@ def _cells(frame: pl.DataFrame, delimiter: str, separators: str) -> pl.DataFrame
     texts = pl.DataFrame([as_text(series) for series in frame.get_columns()])
     marks = f'[{re.escape(separators if frame.width == 1 else delimiter)}"\r\n\0]'
     odd = texts.select(pl.all().str.contains(marks).any())
-    columns = [_quoted(column, marks) if odd[column.name][0] else column for column in texts]
+    columns = [_quote_cells(column, marks) if odd[column.name][0] else column for column in texts]
     return pl.DataFrame([column.fill_null('""') for column in columns] if frame.width == 1 else columns)
 
 
@@ -172,7 +172,7 @@ def write_parquet_of(frames: pl.LazyFrame, file: BinaryIO, refusal: InputError) 
     raise refusal
 
 
-def _quoted(text: pl.Series, marks: str) -> pl.Series:
+def _quote_cells(text: pl.Series, marks: str) -> pl.Series:
     if text.str.contains("\0", literal=True).any():
         message = f"Column '{text.name}' holds a NUL character, which CSV cannot. Remove it."
         raise InputError(message, column=text.name)

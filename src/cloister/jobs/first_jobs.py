@@ -23,7 +23,7 @@ from cloister.jobs.job_file import parse_job
 from cloister.settings.declaration import Keywords
 from cloister.settings.reading import ReadingWords, how_read
 from cloister.shapes.claims.method.first_plan import filled_template, roles_of, toml_text
-from cloister.sources import form_of, profiled, read_table
+from cloister.sources import form_of, parse_profile, read_table
 
 from .running import JobRun, prepare_part
 
@@ -187,12 +187,12 @@ def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
     folder = out.absolute().parent
     if not folder.is_dir():
         raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
-    made = _tried(asked, source, folder)
+    made = _try_job(asked, source, folder)
     write_private(out, made.text.encode())
     return made, source
 
 
-def _tried(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
+def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
     """The job, with columns left out that undo the protection of others: which do, only the release tells."""
     left_out: dict[str, str] = {}
     is_small = source.frame.height * source.frame.width <= MOST_TRIED
@@ -221,7 +221,7 @@ def _tried(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
 
 def _place(data: Path | Query, folder: Path) -> dict[str, str]:
     """Return the keys of a source that say where its data are, as seen from the folder of the job."""
-    collection = profiled(data)
+    collection = parse_profile(data)
     if collection is not None:
         return {"file": collection.at(lambda path: Path(os.path.relpath(path, folder)))}
     if isinstance(data, Path):

@@ -106,7 +106,9 @@ def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
         for name, held in words.items()
         if held and (are_codes(held) or _unknown_to_both(held) < MOSTLY) and not are_dates(held)
     ]
-    both = sorted((name for name in by_name if name in by_content), key=lambda name: -_spelled(words[name]))
+    both = sorted(
+        (name for name in by_name if name in by_content), key=lambda name: -_share_spelled_as_codes(words[name])
+    )
     if both:
         return Guess(both[0], CODES, "sure", "by name and content")
     if by_name or by_content:
@@ -119,7 +121,7 @@ def _values(column: pl.Series) -> list[str]:
     return as_text(column).drop_nulls().unique().sort().head(LOOKED_AT).to_list()
 
 
-def _spelled(words: Sequence[str]) -> float:
+def _share_spelled_as_codes(words: Sequence[str]) -> float:
     """Share of texts that have a letter or a point, which numbers of other things have not."""
     return sum(re.search(r"[A-Za-z.]", word) is not None for word in words) / max(1, len(words))
 

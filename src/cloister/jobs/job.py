@@ -10,7 +10,7 @@ from cloister.settings.constraints import COLUMN, Described, Interval, Kind
 from cloister.settings.declaration import Given, Keywords, settings_of
 from cloister.settings.reading import ReadingWords
 from cloister.settings.run_options import ENGINE, K
-from cloister.settings.toml import STRICT, typed
+from cloister.settings.toml import STRICT, parse_section
 from cloister.shapes.registry import SHAPES
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def section_of(shape: str) -> type:
 
 def part_of(shape: str, section: Keywords, file: str, inside: Sequence[str] = ()) -> Part:
     """Return what a section asks."""
-    read: Kind = typed(section, section_of(shape), file, inside)
+    read: Kind = parse_section(section, section_of(shape), file, inside)
     keywords = {one.name: getattr(read, one.name) for one in fields(read)}
     return Part(shape, {name: value for name, value in keywords.items() if value is not None and value not in ((), {})})
 

@@ -10,9 +10,9 @@ from cloister.errors import InputError, did_you_mean
 from cloister.io.csv import load_text
 from cloister.io.query import check_address, is_file_of_sql
 from cloister.settings.declaration import Keywords, settings_of
-from cloister.settings.toml import read_toml, typed
+from cloister.settings.toml import parse_section, read_toml
 from cloister.shapes.registry import SHAPES
-from cloister.sources import profiled
+from cloister.sources import parse_profile
 
 from .job import CLAIMS, OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Part, Written, part_of
 
@@ -41,7 +41,7 @@ def parse_job(text: str, file: str) -> Job:
 
 def job_of(content: Keywords, file: str) -> Job:
     """Return the job that the content of a file, or the same as a dictionary, states."""
-    written = typed(content, Written, file)
+    written = parse_section(content, Written, file)
     _refuse(file, _of_head(written))
     sources = {name: _source(section, name, file) for name, section in written.sources.items()}
     parts: dict[str, Part] = {}
@@ -76,7 +76,7 @@ def _of_head(written: Written) -> Iterator[str]:
 
 
 def _source(section: Keywords, name: str, file: str) -> FileSource:
-    source = typed(section, FileSource, file, ("sources", name))
+    source = parse_section(section, FileSource, file, ("sources", name))
     given = [word for word in ("file", "url", "query") if word in section]
     if given == ["url", "query"]:
         _refuse(file, _of_query(source, section, name))
@@ -176,7 +176,7 @@ def _of_parts(written: Written, parts: Mapping[str, Part], sources: Mapping[str,
         )
 
 
-def unused(job: Job) -> list[str]:
+def list_unused_sources(job: Job) -> list[str]:
     """Return notes on sources that no part uses."""
     used = {source for part in job.parts.values() for source in sources_used(part)}
     return [f"sources.{name} is used by no part" for name in job.sources if name not in used]
@@ -211,7 +211,7 @@ def database_of(part: Part, engine: str) -> str | None:
 def _of_claims(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
     patients, claims, plan = part.keywords["patients"], part.keywords["claims"], part.keywords["plan"]
     source = sources.get(patients)
-    has_both = source is not None and profiled(source.file) is not None  # two tables of one collection of files
+    has_both = source is not None and parse_profile(source.file) is not None  # two tables of one collection of files
     if patients == claims and not has_both:
         yield f"{where}.claims must be another source than {where}.patients."
     if isinstance(plan, Mapping):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cloister.io.attributes import AttributesTable
 from cloister.risk.determination import DETERMINED, count_predicted
-from cloister.risk.identifiers import ordered
+from cloister.risk.identifiers import order_values
 
 from .spelling import DAYS, FOLDED, read_spellings
 
@@ -56,11 +56,11 @@ def find_linked_columns(parts: Mapping[str, RecordedValues]) -> list[str]:
         f"rows of {own} and {other} lead to each other: {column} of {own} and {named} of {other} say the same of a "
         f"patient, which leaves fewer than {max(one.k, two.k)} for {n:,} records"
         for (own, one), (other, two) in combinations(parts.items(), 2)
-        for column, named, n in _linked(one, two)
+        for column, named, n in _find_links(one, two)
     ]
 
 
-def _linked(one: RecordedValues, two: RecordedValues) -> Iterator[tuple[str, str, int]]:
+def _find_links(one: RecordedValues, two: RecordedValues) -> Iterator[tuple[str, str, int]]:
     """Pairs of columns of two parts, and for how many records they leave fewer than k."""
     rows = _same_patients(one, two)
     if rows is None or not rows[0].size:
@@ -126,7 +126,7 @@ def _is_no_chance(values: pl.Series) -> bool:
 
 def _in_order(spellings: list[pl.Series]) -> pl.Series:
     """Return numbers and days as numbers, and texts that hardly repeat as their places in the order of all."""
-    values = ordered(spellings[DAYS])
+    values = order_values(spellings[DAYS])
     if values.dtype == pl.String and 2 * values.n_unique() > len(values):
         return spellings[FOLDED].map_elements(_in_natural_order, pl.String).rank("dense").cast(pl.Float64)
     return values

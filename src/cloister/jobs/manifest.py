@@ -22,7 +22,7 @@ from cloister.release.head import (
     Version,
     fitting,
 )
-from cloister.release.manifest import AnyManifest, outline_of, rules_of, typed
+from cloister.release.manifest import AnyManifest, outline_of, parse_manifest, rules_of
 from cloister.report.release_warnings import warnings_of, warnings_of_job
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
@@ -225,12 +225,12 @@ def promises_of_folder(folder: Path) -> list[str]:
     """Return what a release promises, in sentences; of a job with several parts each with the name of its part."""
     manifest = read_manifest(folder)
     if not is_job(manifest):
-        return guarantee_sentences(typed(manifest))
+        return guarantee_sentences(parse_manifest(manifest))
     names = part_names(manifest)
     return [
         f"{name}: {text}" if len(names) > 1 else text
         for name in names
-        for text in guarantee_sentences(typed(read_manifest(folder / name)))
+        for text in guarantee_sentences(parse_manifest(read_manifest(folder / name)))
     ]
 
 
@@ -238,9 +238,11 @@ def warnings_of_folder(folder: Path) -> list[str]:
     """Return the warnings of a release, or of a job and all its parts, from its folder."""
     manifest = read_manifest(folder)
     if not is_job(manifest):
-        return warnings_of(typed(manifest), read_figures(folder))
+        return warnings_of(parse_manifest(manifest), read_figures(folder))
     parts = {name: folder / name for name in part_names(manifest)}
-    return warnings_of_job({name: (typed(read_manifest(one)), read_figures(one)) for name, one in parts.items()})
+    return warnings_of_job(
+        {name: (parse_manifest(read_manifest(one)), read_figures(one)) for name, one in parts.items()}
+    )
 
 
 def promise_of(manifest: AnyManifest) -> str:

@@ -21,7 +21,7 @@ from cloister.release.folder import (
     report_failures,
 )
 from cloister.release.head import MANIFEST, REPORTS, SCRIPT, UNBOUND, UNBOUND_REPORT, read_section
-from cloister.release.manifest import AnyManifest, outline_of, typed
+from cloister.release.manifest import AnyManifest, outline_of, parse_manifest
 from cloister.results import Checks, Manifest, Verdict
 from cloister.verification.script import note
 
@@ -33,7 +33,7 @@ from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 Numbers = NDArray[np.intp]
 
 
-def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
+def linkage_failure(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
     """Return why rows of two tables lead to each other; see `jobs.release.leading_to_few`.
 
     The rows of both tables are split by one column after the other. Only groups with rows of both are split further.
@@ -78,7 +78,7 @@ def _split(groups: Numbers, values: Numbers) -> Numbers:
     return split
 
 
-LOOKUP = RowLookup(respell, leading_to_few)
+LOOKUP = RowLookup(respell, linkage_failure)
 
 HOW = "every part from its files, and the manifest of the job"
 
@@ -101,7 +101,7 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         unchecked += [(what, f"{whose}{why}") for what, why in verdict.unchecked]
         manifests[name] = read_manifest(place)
     failures, together = _failures(folder, manifest, manifests), Checks()
-    check_together(folder, {name: typed(one) for name, one in manifests.items()}, together)
+    check_together(folder, {name: parse_manifest(one) for name, one in manifests.items()}, together)
     unbound = [UNBOUND_REPORT] if outline_of(manifest).schema_ == UNBOUND else []
     checks += [
         *together.done,
@@ -123,7 +123,7 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
     failures = [f"{len(there)} files do not belong to the release"] if there else []
     # Nothing is checked key by key: the manifest that these parts have is made again, and must be this one.
     job, _ = read_section(JobManifest, manifest)
-    parts = {name: typed(one) for name, one in manifests.items()}
+    parts = {name: parse_manifest(one) for name, one in manifests.items()}
     failures += manifest_failures(folder, manifest)
     failures += [f"{MANIFEST} is not what a job says"] if job is None else _contradictions(folder, job, parts)
     if job is not None and not failures:

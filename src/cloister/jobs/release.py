@@ -20,7 +20,7 @@ from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
 from cloister.release.folder import any_manifest, hashes_of, is_release, json_bytes, read_figures, report_json
 from cloister.release.head import FIGURES, MANIFEST, README, REPORT, REPORTS, SCRIPT, WITHOUT_RECORDS, same
-from cloister.release.manifest import outline_of, typed
+from cloister.release.manifest import outline_of, parse_manifest
 from cloister.release.release import is_internal
 from cloister.report import render_job, render_readme
 from cloister.report.release_warnings import warnings_of_job
@@ -43,7 +43,7 @@ from .statements import script_of
 from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
 
-def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
+def linkage_failure(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
     """Return why rows of two tables lead to each other by values of the same columns, in words; None if they do not.
 
     ``k``: rows that share any values that occur in both
@@ -79,7 +79,7 @@ def _fewest(counts: Sequence[pl.DataFrame], subset: tuple[str, ...]) -> int | No
     return fewest
 
 
-LOOKUP = RowLookup(respell, leading_to_few)
+LOOKUP = RowLookup(respell, linkage_failure)
 
 LIMIT = "whoever has both releases can compare them (see known limits)"
 
@@ -150,7 +150,7 @@ def refuse_joined(job: Job, found: Sequence[str]) -> None:
 
 def refuse_joinable(job: Job, folder: Path, manifests: Mapping[str, Manifest]) -> None:
     """Refuse parts whose rows lead to each other by what the files of both hold."""
-    refuse_joined(job, joinable(folder, {name: typed(one) for name, one in manifests.items()}, LOOKUP))
+    refuse_joined(job, joinable(folder, {name: parse_manifest(one) for name, one in manifests.items()}, LOOKUP))
 
 
 def finish_job(
@@ -161,7 +161,7 @@ def finish_job(
     tested: Iterable[tuple[str, str]] | None = None,
 ) -> Manifest:
     """Write the manifest and the report of a job, and return the manifest; ``tested``: as of `describe_job`."""
-    parts = {name: typed(manifest) for name, manifest in manifests.items()}
+    parts = {name: parse_manifest(manifest) for name, manifest in manifests.items()}
     script = script_of(parts)
     if script is not None:
         write_private(folder / SCRIPT, script.text().encode())
@@ -184,7 +184,7 @@ def finish_job(
 
 def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manifest]) -> dict[str, bytes]:
     """Return the report of a job and its numbers, by the names of their files; parts as their manifests say it."""
-    read = {name: (typed(one), read_figures(folder / name)) for name, one in manifests.items()}
+    read = {name: (parse_manifest(one), read_figures(folder / name)) for name, one in manifests.items()}
     warnings = warnings_of_job(read)
     page = render_job(job, job.name, read, warnings, promised=SENTENCES, not_promised=NOT_PROMISED)
     numbers = report_json(job, warnings, parts_shown(folder, manifests))

@@ -17,11 +17,11 @@ from cloister.errors import (
     as_key,
     name_few,
     setting,
-    worded,
+    word_settings,
 )
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.job import Job, Part
-from cloister.jobs.job_file import database_of, unused
+from cloister.jobs.job_file import database_of, list_unused_sources
 from cloister.jobs.linked_columns import find_linked_columns
 from cloister.jobs.manifest import warnings_of_folder
 from cloister.jobs.release import (
@@ -34,7 +34,7 @@ from cloister.jobs.release import (
     what_changed,
 )
 from cloister.pipeline.output_paths import check_places
-from cloister.pipeline.releasing import WrittenRelease, protected, warnings_and_notes
+from cloister.pipeline.releasing import WrittenRelease, protect_prepared, warnings_and_notes
 from cloister.release.folder import read_figures
 from cloister.release.release import Release
 from cloister.results import Figures, Manifest, Stopwatch
@@ -109,7 +109,7 @@ def of_part(job: Job, name: str) -> Iterator[None]:
         return
     except (InputError, NoSafeRelease) as error:
         problem = error
-    text = worded(problem.text, as_key)
+    text = word_settings(problem.text, as_key)
     raise problem.saying(text if text.startswith(job.file) else f"{job.file}, part {name}: {text}")
 
 
@@ -141,15 +141,15 @@ def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
                 one.check()
         _refuse_linked(job_run.job, prepared)
         parts = {name: one.request_in_words() for name, one in prepared.items()}
-        return DryRun(job_run.job, parts, [*unused(job_run.job), *there, *_in_common(prepared)])
+        return DryRun(job_run.job, parts, [*list_unused_sources(job_run.job), *there, *_in_common(prepared)])
 
 
 def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
     """Protect, verify and write all parts."""
     started = time.perf_counter() if started is None else started
     with _ready(job_run, overwrite) as prepared:
-        written = _protected(job_run, prepared, overwrite, started)
-    return replace(written, notes=[*unused(job_run.job), *written.notes])
+        written = _protect_parts(job_run, prepared, overwrite, started)
+    return replace(written, notes=[*list_unused_sources(job_run.job), *written.notes])
 
 
 @contextmanager
@@ -162,10 +162,10 @@ def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, Prepared]]:
                 f"{job_run.out.name} exists already and is no release of a job. Give another name as output."
             )
         with job_run.run.engines:
-            yield {name: _prepared(job_run, name) for name in job_run.job.parts}
+            yield {name: _prepare_part(job_run, name) for name in job_run.job.parts}
 
 
-def _prepared(job_run: JobRun, name: str) -> Prepared:
+def _prepare_part(job_run: JobRun, name: str) -> Prepared:
     with of_part(job_run.job, name):
         return prepare_part(job_run, name)
 
@@ -205,7 +205,7 @@ def _refuse_linked(job: Job, prepared: Mapping[str, Prepared]) -> None:
         refuse_joined(job, find_linked_columns(found))
 
 
-def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
+def _protect_parts(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
     """Protect, write and verify all parts; they appear together, or nothing does."""
     job, earlier = job_run.job, earlier_manifests(job_run.out) if overwrite else {}
     maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
@@ -251,7 +251,7 @@ def _write_part(
     job: Job, prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None
 ) -> tuple[Release, WrittenRelease]:
     """Protect a part, write its release and what only the custodian may see."""
-    release = protected(prepared, attack=job.attack, seed=job.seed)
+    release = protect_prepared(prepared, attack=job.attack, seed=job.seed)
     if secret is not None and release.custody.crosswalk is None:
         raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
     own = None if inside is None else inside / folder.name
@@ -314,7 +314,7 @@ def parts_as_read(job_run: JobRun, folders: Mapping[str, Path], crosswalks: Mapp
     given = {name: Path(file).absolute() for name, file in crosswalks.items()}
     with chdir(job_run.path.parent), job_run.run.engines:
         for name, place in places.items():
-            original = _prepared(job_run, name).original
+            original = _prepare_part(job_run, name).original
             written, _ = secrets_of(job_run.job.parts[name])
             usual = written.absolute() if written is not None and written.exists() else None
             found.append(part_of(name, place, original, given.get(name, usual)))

@@ -56,12 +56,12 @@ class ComparedParts:
 
 def script_of(parts: Mapping[str, AnyManifest]) -> Script | None:
     """Return the script that checks the parts together; None where there is only one."""
-    return None if len(parts) < 2 else script_of_shown(list(parts), _shown(parts))
+    return None if len(parts) < 2 else script_of_shown(list(parts), _list_shown_parts(parts))
 
 
 def script_of_shown(parts: Sequence[str], shown: Sequence[ShownPart]) -> Script:
     """Return the script of parts with these names, given what is shown of some of them."""
-    pairs = _compared(shown)
+    pairs = _list_compared_pairs(shown)
     read = {number for pair in pairs for number in (pair.one, pair.two)}
     facts = {"parts": parts, "shown": shown, "read": read, "pairs": pairs, "most_columns": MOST_COLUMNS}
     return Script(TEMPLATE, facts)
@@ -69,10 +69,10 @@ def script_of_shown(parts: Sequence[str], shown: Sequence[ShownPart]) -> Script:
 
 def files_read(parts: Mapping[str, AnyManifest]) -> list[str]:
     """Return the files that the script reads, by their paths in the folder of the job."""
-    return [MANIFEST, *(f"{name}/{MANIFEST}" for name in parts), *(one.file for one in _shown(parts))]
+    return [MANIFEST, *(f"{name}/{MANIFEST}" for name in parts), *(one.file for one in _list_shown_parts(parts))]
 
 
-def _shown(parts: Mapping[str, AnyManifest]) -> list[ShownPart]:
+def _list_shown_parts(parts: Mapping[str, AnyManifest]) -> list[ShownPart]:
     """Return what is shown of each part that has one row a patient in its folder."""
     found = []
     for name, manifest in parts.items():
@@ -88,7 +88,7 @@ def _shown(parts: Mapping[str, AnyManifest]) -> list[ShownPart]:
     return found
 
 
-def _compared(shown: Sequence[ShownPart]) -> list[ComparedParts]:
+def _list_compared_pairs(shown: Sequence[ShownPart]) -> list[ComparedParts]:
     """Return the pairs of parts that have columns in common by which rows could lead to few."""
     found = []
     for (own, one), (other, two) in combinations(enumerate(shown, start=1), 2):

@@ -105,10 +105,10 @@ def _why(one: ReleasedPart, two: ReleasedPart, lookup: RowLookup) -> list[str]:
         if found is not None:
             return [found]
         meeting |= {name for name in columns if not {*own[name].unique()}.isdisjoint(other[name].unique())}
-    return _narrowed(one, two, columns, meeting)
+    return _explain_narrowing(one, two, columns, meeting)
 
 
-def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str], meeting: set[str]) -> list[str]:
+def _explain_narrowing(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str], meeting: set[str]) -> list[str]:
     """Return why values at other levels in each part narrow its classes down, in words; none if they do not.
 
     Classes of both parts have k records each, whatever labels meet. A shared column that one of them has as recorded

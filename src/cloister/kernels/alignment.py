@@ -83,7 +83,7 @@ def _row(tree, unit, node, weight, row):
 
 
 @inner
-def _suppressed(domain, code, age, weight):
+def _suppression_loss(domain, code, age, weight):
     """What the codes and ages of a pair of X lose by suppression."""
     codes = domain.code_unit * weight * (domain.code.leaf.shape[0] - domain.code.leaves[code])
     ages = domain.age_unit * weight * (domain.age.leaf.shape[0] - domain.age.leaves[age])
@@ -94,7 +94,7 @@ def _suppressed(domain, code, age, weight):
 def _first_row(domain, codes, ages, weight, loss, choice):
     """Suppress all of X, pair by pair, before any pair of Y."""
     for h in range(codes.shape[0]):
-        of_code, of_age = _suppressed(domain, codes[h], ages[h], weight)
+        of_code, of_age = _suppression_loss(domain, codes[h], ages[h], weight)
         loss[0, h + 1, 0] = loss[0, h, 0] + of_code
         loss[1, h + 1, 0] = loss[1, h, 0] + of_age
         choice[h + 1, 0] = SUPPRESS_X
@@ -115,7 +115,7 @@ def _tables(domain, codes, ages, weight, y_codes, y_ages):
         loss[1, 0, j + 1] = loss[1, 0, j] + whole_age
         choice[0, j + 1] = SUPPRESS_Y
     for h in range(m):
-        x_code, x_age = _suppressed(domain, codes[h], ages[h], weight)
+        x_code, x_age = _suppression_loss(domain, codes[h], ages[h], weight)
         for j in range(n):
             code = loss[0, h, j] + _loss(domain.code, domain.code_unit, codes[h], y_codes[j], weight)
             age = loss[1, h, j] + _loss(domain.age, domain.age_unit, ages[h], y_ages[j], weight)
@@ -170,7 +170,9 @@ def _distances(domain, sequences, weights, y_codes, y_ages, loss):
         loss[i] = table[0, end - begin, y_codes.shape[0]] + table[1, end - begin, y_codes.shape[0]]
 
 
-def _checked(domain: Domain, nodes: tuple[NDArray[np.int32], ...], ranks: tuple[NDArray[np.int32], ...]) -> None:
+def _check_arguments(
+    domain: Domain, nodes: tuple[NDArray[np.int32], ...], ranks: tuple[NDArray[np.int32], ...]
+) -> None:
     for tree, node, rank in zip((domain.code, domain.age), nodes, ranks, strict=True):
         if node.size and not 0 <= node.min() <= node.max() < tree.parent.size:
             raise ValueError("a sequence names nodes that the tree has not")
@@ -199,7 +201,7 @@ def align(
     losses of codes and ages, (2, m + 1, n + 1); what is done last, (m + 1, n + 1); the pair of Y that each pair of X
     is generalized with, (m,), -1 where it is suppressed
     """
-    _checked(domain, nodes, ranks)
+    _check_arguments(domain, nodes, ranks)
     loss, choice = _tables(domain, nodes[0], nodes[1], weight, ranks[0], ranks[1])
     return loss, choice, _matches(domain, nodes[0], nodes[1], weight, ranks[0], ranks[1])
 
@@ -218,7 +220,7 @@ def distances(
     weights : (n,) patients that each stands for, if that is to count; else 1
     ranks : codes and ages of Y
     """
-    _checked(domain, sequences[1:], ranks)
+    _check_arguments(domain, sequences[1:], ranks)
     if sequences[0].shape != (weights.size + 1,) or sequences[0][-1] != sequences[1].size:
         raise ValueError("every sequence must have a start and a weight")
     loss = np.empty(weights.size, dtype=np.int64)

@@ -253,7 +253,7 @@ def make_antichain(kind: int, top: NDArray[np.int64], is_upward: bool) -> Antich
     )
 
 
-def _checked(store: Antichain, levels: NDArray[np.int64]) -> NDArray[np.int64]:
+def _check_levels(store: Antichain, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     levels = np.ascontiguousarray(levels, dtype=np.int64)
     if levels.shape != store.offset.shape:
         raise ValueError(f"a transformation has {store.offset.size} levels here")
@@ -262,12 +262,12 @@ def _checked(store: Antichain, levels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def covers(store: Antichain, levels: NDArray[np.int64]) -> bool:
     """Whether a transformation has the property: it is stored, or beyond a stored one."""
-    return bool(inherits(store, _checked(store, levels)))
+    return bool(inherits(store, _check_levels(store, levels)))
 
 
 def insert(store: Antichain, levels: NDArray[np.int64]) -> Antichain:
     """Add a transformation and return the store, which is another one where it had to grow."""
-    levels = _checked(store, levels)
+    levels = _check_levels(store, levels)
     store = _with_room(store)
     _insert(store, levels)
     return store
@@ -282,12 +282,12 @@ def _with_room(store: Antichain) -> Antichain:
     if store.counts[USED] + store.offset.size <= store.level.size:
         return store
     return store._replace(
-        level=_doubled(store.level),
-        child=_doubled(store.child),
-        sibling=_doubled(store.sibling),
-        least=_doubled(store.least),
+        level=_double_room(store.level),
+        child=_double_room(store.child),
+        sibling=_double_room(store.sibling),
+        least=_double_room(store.least),
     )
 
 
-def _doubled(nodes: NDArray[np.int32]) -> NDArray[np.int32]:
+def _double_room(nodes: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.concatenate([nodes, np.full_like(nodes, -1)])

@@ -350,7 +350,7 @@ def explore(
     return left
 
 
-def settled(task: Task, best: Best) -> list[Box]:
+def settle_boxes(task: Task, best: Best) -> list[Box]:
     """Return the boxes that an exploration handed over: settled as far as class sizes go, not judged otherwise."""
     boxes = []
     for found in range(int(best.n_found[0])):

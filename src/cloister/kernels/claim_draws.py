@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._jit import inner, jit
 from .postings import Cells
-from .words import GOLDEN, scrambled, starts_of
+from .words import GOLDEN, scramble, starts_of
 
 Span = tuple[int, int]
 """First draw, and the one after the last."""
@@ -48,9 +48,9 @@ class Recoding(NamedTuple):
 
 
 @inner
-def _mixed(state, key):
+def _mix(state, key):
     """The next link of a chain of keys: a counter moved on by the key."""
-    return scrambled(state + (np.uint64(key) + np.uint64(1)) * GOLDEN)
+    return scramble(state + (np.uint64(key) + np.uint64(1)) * GOLDEN)
 
 
 @inner
@@ -62,25 +62,25 @@ def _below(state, bound):
 @jit
 def _choose_patients(seed, first, eligible, patients):
     """Draw patients with replacement, draw ``first + d`` at place d."""
-    start = _mixed(np.uint64(0), seed)
+    start = _mix(np.uint64(0), seed)
     for d in range(patients.shape[0]):
-        patients[d] = eligible[_below(_mixed(_mixed(start, first + d), 0), eligible.shape[0])]
+        patients[d] = eligible[_below(_mix(_mix(start, first + d), 0), eligible.shape[0])]
 
 
 @jit
 def _sample(known, seed, first, step, draws, spare):
     """Draw values without replacement, sorted; the first p of a draw are the same whatever the power beyond p."""
-    start = _mixed(np.uint64(0), seed)
+    start = _mix(np.uint64(0), seed)
     for d in range(draws.patients.shape[0]):
         i = draws.patients[d]
-        of_draw = _mixed(_mixed(_mixed(start, first + step * d), 1), i)
+        of_draw = _mix(_mix(_mix(start, first + step * d), 1), i)
         for h in range(draws.starts.shape[1] - 1):
             begin = draws.starts[d, h]
             p = draws.starts[d, h + 1] - begin
             n = known.starts[h, i + 1] - known.starts[h, i]
-            of_column = _mixed(of_draw, h)
+            of_column = _mix(of_draw, h)
             for t in range(p if p < n else 0):
-                place = _below(_mixed(of_column, t), n - t)
+                place = _below(_mix(of_column, t), n - t)
                 at = 0
                 # The place is one among those not drawn yet: each drawn one at or before it moves it on.
                 while at < t and spare[at] <= place:
@@ -161,7 +161,7 @@ def _follows(known, draws, recoding, d, patient):
 
 
 @jit
-def _ordered(known, cells, draws, recoding, span, sizes):
+def _ordered_class_sizes(known, cells, draws, recoding, span, sizes):
     """Class size of each draw of a span, its values in their order; 0 where the patient does not fit."""
     for d in range(span[0], span[1]):
         sizes[d] = 0
@@ -193,4 +193,4 @@ def ordered_class_sizes(
     check_draws(draws, recoding, span, sizes)
     if known.starts.shape[0] != recoding.at.size:
         raise ValueError("known values must have the columns of the recoding")
-    _ordered(known, cells, draws, recoding, span, sizes)
+    _ordered_class_sizes(known, cells, draws, recoding, span, sizes)

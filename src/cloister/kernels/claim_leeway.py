@@ -162,7 +162,7 @@ def _add(digits, row):
 
 
 @inner
-def _compared(digits, w, mine):
+def _compare_words(digits, w, mine):
     """Of a word of patients whose numbers are lower than ``mine``, and whose are the same."""
     fewer = np.uint64(0)
     alike = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -188,7 +188,7 @@ def _tolerated_of(question, d, words, low, most):
 
 
 @jit
-def _tolerated(question, room, most, span, found):
+def _count_tolerated(question, room, most, span, found):
     """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
     cells = question.cells.lists
     words = np.empty((3 + room.bits.shape[1], room.bits.shape[2]), dtype=np.uint64)
@@ -218,7 +218,7 @@ def _nearest_of(question, d, words, digits, low, most, mine):
     found = 0
     for w in range(words.shape[1]):
         word = asked[low + w] & words[0, w]
-        fewer, alike = _compared(digits, w, mine)
+        fewer, alike = _compare_words(digits, w, mine)
         # Somebody lacks less, so that the patient is not among those picked.
         if word & fewer != np.uint64(0):
             return 0
@@ -262,7 +262,7 @@ def _nearest(question, room, most, span, sizes):
                     break
 
 
-def _asked(question: Question, room: Room, span: Span, found: NDArray[np.int64]) -> None:
+def _check_question(question: Question, room: Room, span: Span, found: NDArray[np.int64]) -> None:
     check_draws(question.draws, question.recoding, span, question.wanted, found)
     if question.wanted.max(initial=-1) >= question.cells.lists.dense.size:
         raise ValueError("a draw looks in a cell that there is not")
@@ -280,8 +280,8 @@ def count_tolerated(
     question : with the cells of those of whom claims or cells are missing
     most : count no further
     """
-    _asked(question, room, span, found)
-    _tolerated(question, room, most, span, found)
+    _check_question(question, room, span, found)
+    _count_tolerated(question, room, most, span, found)
 
 
 def count_nearest(
@@ -291,5 +291,5 @@ def count_nearest(
 
     Parameters are those of `count_tolerated`. At ``most`` there may be others who lack less.
     """
-    _asked(question, room, span, sizes)
+    _check_question(question, room, span, sizes)
     _nearest(question, room, most, span, sizes)

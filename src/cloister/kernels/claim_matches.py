@@ -158,7 +158,7 @@ def _class_sizes(question, most, span, sizes):
 
 
 @jit
-def _contained(question, span, contained):
+def _mark_contained(question, span, contained):
     """Whether the released claims of the patient of each draw hold what was drawn."""
     lists = np.empty(max(1, question.draws.values.shape[0]), dtype=np.int64)
     for d in range(span[0], span[1]):
@@ -251,7 +251,7 @@ def _likeliest(question, shown, span, sizes):
         sizes[d] = _as_likely(question, shown, d, lists)
 
 
-def _asked(question: Question, span: Span, *arrays: NDArray[np.generic]) -> None:
+def _check_question(question: Question, span: Span, *arrays: NDArray[np.generic]) -> None:
     check_draws(question.draws, question.recoding, span, question.wanted, *arrays)
     if question.wanted.max(initial=-1) >= question.cells.lists.dense.size:
         raise ValueError("a draw looks in a cell that there is not")
@@ -259,19 +259,19 @@ def _asked(question: Question, span: Span, *arrays: NDArray[np.generic]) -> None
 
 def class_sizes(question: Question, span: Span, sizes: NDArray[np.int64], *, most: int = NO_LIMIT) -> None:
     """Count the patients that fit each draw of a span, in place, no further than ``most``; 0 where it is not wanted."""
-    _asked(question, span, sizes)
+    _check_question(question, span, sizes)
     _class_sizes(question, most, span, sizes)
 
 
 def are_contained(question: Question, span: Span, contained: NDArray[np.bool_]) -> None:
     """Say of each draw of a span whether the released claims of its patient hold it, in place."""
-    _asked(question, span, contained)
-    _contained(question, span, contained)
+    _check_question(question, span, contained)
+    _mark_contained(question, span, contained)
 
 
 def rarest_values(question: Question, span: Span, columns: NDArray[np.int64], labels: NDArray[np.int64]) -> None:
     """Find the value of each draw of a span that fewest patients have: its column, or -1, and its label, in place."""
-    _asked(question, span, columns, labels)
+    _check_question(question, span, columns, labels)
     _culprits(question, span, columns, labels)
 
 
@@ -283,7 +283,7 @@ def make_released_values(known: Known) -> ReleasedValues:
 
 def count_as_likely(question: Question, shown: ReleasedValues, span: Span, sizes: NDArray[np.int64]) -> None:
     """Count those of whom a draw is as likely as of its patient, if of nobody likelier, in place; else 0."""
-    _asked(question, span, sizes)
+    _check_question(question, span, sizes)
     if shown.known.starts.shape != (question.recoding.at.size, question.cells.of.size + 1):
         raise ValueError("released values must be of the same columns and patients")
     if np.any(question.cells.of[question.draws.patients[span[0] : span[1]]] < 0):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ._jit import inner, jit
 from .layout import Costs, LevelMaps, Rows, Threshold
-from .words import hashed, table_size
+from .words import hash_word, table_size
 
 
 class Measured(NamedTuple):
@@ -56,7 +56,7 @@ def _number_rows(keys, codes, exact, labels, first):
     known = np.empty_like(keys)
     found = 0
     for i in range(keys.shape[0]):
-        slot = np.int64(hashed(np.uint64(0), np.uint64(keys[i]))) & mask
+        slot = np.int64(hash_word(np.uint64(0), np.uint64(keys[i]))) & mask
         while slots[slot] >= 0:
             if known[slots[slot]] == keys[i] and (exact or _same_codes(codes, first[slots[slot]], i)):
                 break
@@ -128,7 +128,7 @@ def _cost(codes, records, found, costs, levels, k, leaves):
     return suppressed, kept, smallest
 
 
-def _checked(maps: LevelMaps, levels: NDArray[np.int64]) -> NDArray[np.int64]:
+def _check_levels(maps: LevelMaps, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     levels = np.ascontiguousarray(levels, dtype=np.int64)
     if levels.shape != maps.heights.shape or np.any(levels < 0) or np.any(levels >= maps.heights):
         raise ValueError(f"levels must be one per attribute, each below {maps.heights.tolist()}")
@@ -142,13 +142,13 @@ def measure(rows: Rows, maps: LevelMaps, costs: Costs, levels: NDArray[np.int64]
     ----------
     levels : (n_attributes,) level of each attribute
     """
-    levels = _checked(maps, levels)
+    levels = _check_levels(maps, levels)
     codes, records = np.empty_like(rows.codes), np.empty_like(rows.records)
     found = int(_roll_up(rows, maps, np.zeros_like(levels), levels, codes, records))
-    return _measured(codes, records, found, costs, levels, threshold.k)
+    return _measure_classes(codes, records, found, costs, levels, threshold.k)
 
 
-def _measured(
+def _measure_classes(
     codes: NDArray[np.uint32], records: NDArray[np.int64], found: int, costs: Costs, levels: NDArray[np.int64], k: int
 ) -> Measured:
     leaves = np.zeros_like(levels)
@@ -164,7 +164,7 @@ def group(rows: Rows, maps: LevelMaps, levels: NDArray[np.int64]) -> Grouping:
     levels : (n_attributes,) level of each attribute
     """
     labels, first = np.empty((2, rows.records.size), dtype=np.int64)
-    return _grouping(rows.records, labels, first, int(_classes(rows, maps, _checked(maps, levels), labels, first)))
+    return _grouping(rows.records, labels, first, int(_classes(rows, maps, _check_levels(maps, levels), labels, first)))
 
 
 def _grouping(records: NDArray[np.int64], labels: NDArray[np.int64], first: NDArray[np.int64], found: int) -> Grouping:
@@ -183,7 +183,7 @@ def leaves_lost(
     """
     records, codes = grouping.sizes[is_kept], rows.codes[:, grouping.first[is_kept]]
     lost = []
-    for j, level in enumerate(_checked(maps, levels)):
+    for j, level in enumerate(_check_levels(maps, levels)):
         raised = maps.up[maps.start[j, 0, level] + codes[j]]
         lost.append(records @ costs.leaves[costs.start[j, level] + raised])
     return np.array(lost, dtype=np.int64)
@@ -216,7 +216,7 @@ def distinct_rows(
     n_attributes, n_rows = codes.shape
     every = Rows(codes, np.ones(n_rows, dtype=np.int64) if count is None else np.require(count, np.int64, "W"))
     if n_rows <= few:
-        labels, first = _numbered(codes, maps)
+        labels, first = _number_classes(codes, maps)
         found = _grouping(every.records, labels, first, first.size)
     else:
         found = group(every, maps, np.zeros(n_attributes, dtype=np.int64))
@@ -233,7 +233,7 @@ def classes_of(columns: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], int
     return classes, n_classes
 
 
-def _numbered(codes: NDArray[np.uint32], maps: LevelMaps) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _number_classes(codes: NDArray[np.uint32], maps: LevelMaps) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The class of each row by its codes, in order of first appearance, and the first row of each."""
     columns = codes.astype(np.int64)
     keys = maps.stride @ columns if maps.exact else classes_of(list(columns))[0]
@@ -273,7 +273,7 @@ def roll_up(grouped: Grouped, maps: LevelMaps, levels: NDArray[np.int64]) -> Gro
 def measure_grouped(grouped: Grouped, costs: Costs, k: int) -> Measured:
     """Suppressed records, kept classes, the smallest class and leaves lost at the levels that rows are grouped at."""
     rows = grouped.rows
-    return _measured(rows.codes, rows.records, rows.records.size, costs, grouped.levels, k)
+    return _measure_classes(rows.codes, rows.records, rows.records.size, costs, grouped.levels, k)
 
 
 ROOMY = 4
@@ -303,7 +303,7 @@ def _label(values, columns, rows, labels, first):
     for j in range(columns.shape[0]):
         for i in range(rows.shape[0]):
             codes[j, i] = values[columns[j], rows[i]]
-            keys[i] = np.int64(hashed(np.uint64(keys[i]), np.uint64(codes[j, i])))
+            keys[i] = np.int64(hash_word(np.uint64(keys[i]), np.uint64(codes[j, i])))
     return _number_rows(keys, codes, False, labels, first)
 
 
@@ -361,7 +361,7 @@ def classes(cells: Cells, columns: NDArray[np.int64]) -> Grouping:
     labels, first = np.empty((2, cells.records.size), dtype=np.int64)
     every = np.arange(cells.records.size)
     return _grouping(
-        cells.records, labels, first, int(_label(cells.values, _known(cells, columns), every, labels, first))
+        cells.records, labels, first, int(_label(cells.values, _look_up(cells, columns), every, labels, first))
     )
 
 
@@ -381,12 +381,12 @@ def stand_out(
             raise ValueError("covered and alone must be one truth value a row")
     rows = np.flatnonzero(~covered)
     alone[:] = False
-    n_classes, pairs = _stand_out(cells, _known(cells, columns), rows, alone)
+    n_classes, pairs = _stand_out(cells, _look_up(cells, columns), rows, alone)
     # A row that stands alone by fewer columns stands alone by more: covered rows are classes of one.
     return Separated(int(n_classes) + covered.size - rows.size, int(pairs))
 
 
-def _known(cells: Cells, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+def _look_up(cells: Cells, columns: NDArray[np.int64]) -> NDArray[np.int64]:
     columns = np.ascontiguousarray(columns, dtype=np.int64)
     if columns.ndim != 1 or np.any(columns < 0) or np.any(columns >= cells.widths.shape[0]):
         raise ValueError("columns must be numbers of columns")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .alignment import FORBIDDEN, Domain, _matches, _meet, _row, _suppressed
+from .alignment import FORBIDDEN, Domain, _matches, _meet, _row, _suppression_loss
 
 CLUSTERS, MEMBERS, PAIRS, NODES, ALIVE, SINCE = 0, 1, 2, 3, 4, 5
 """What a cursor counts; SINCE is where the positions of the cluster that is being formed begin."""
@@ -63,7 +63,7 @@ def _prepare(domain, data, scratch, m, weight):
     n = data.code.shape[0]
     scratch.least[:] = whole
     for h in range(m):
-        of_code, of_age = _suppressed(domain, scratch.code[h], scratch.age[h], weight)
+        of_code, of_age = _suppression_loss(domain, scratch.code[h], scratch.age[h], weight)
         scratch.lost[h] = of_code + of_age
         _row(domain.code, domain.code_unit, scratch.code[h], weight, scratch.code_row)
         _row(domain.age, domain.age_unit, scratch.age[h], weight, scratch.age_row)

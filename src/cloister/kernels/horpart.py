@@ -160,7 +160,7 @@ def _split(records, bench, order, stack, waiting, border, k, limit):
             _regroup(bench, order, low, high, begins, links)
 
 
-def _checked(records: Records) -> int:
+def _check_records(records: Records) -> int:
     n_codes = records.constraint.shape[0]
     if records.passed_over.shape != (n_codes,):
         raise ValueError("constraint and passed_over must have one entry a code")
@@ -181,7 +181,7 @@ def split_records(records: Records, k: int, limit: int, classes: NDArray[np.int6
     classes : (n_records,) class of each record, numbered from 0, all of which occur; no part has records of two, and
         parts stand by class. None: all records are one class
     """
-    n_codes = _checked(records)
+    n_codes = _check_records(records)
     n = records.offsets.size - 1
     counts, start, end = np.zeros((3, n_codes), dtype=np.int64)
     bench = Bench(

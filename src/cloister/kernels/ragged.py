@@ -13,7 +13,7 @@ def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) 
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def spread(starts: Integers, lengths: Integers) -> Integers:
+def expand_runs(starts: Integers, lengths: Integers) -> Integers:
     """Return the places of runs that begin at ``starts``, one run after the other.
 
     Examples
@@ -25,10 +25,10 @@ def spread(starts: Integers, lengths: Integers) -> Integers:
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
-def picked(offsets: Integers, which: NDArray[np.integer]) -> tuple[Integers, Integers]:
+def take_runs(offsets: Integers, which: NDArray[np.integer]) -> tuple[Integers, Integers]:
     """Return where some runs begin, and end, when they alone are there in this order; and where their values stood."""
     lengths = np.diff(offsets)[which]
-    return starts_of(lengths), spread(offsets[which], lengths)
+    return starts_of(lengths), expand_runs(offsets[which], lengths)
 
 
 def owners(offsets: Integers) -> Integers:
@@ -49,7 +49,7 @@ def are_runs(offsets: Integers, end: int) -> bool:
     return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))
 
 
-def ascend(values: NDArray[np.int32], offsets: Integers) -> bool:
+def strictly_increasing(values: NDArray[np.int32], offsets: Integers) -> bool:
     """Return whether values rise strictly within each run."""
     inside = np.ones(values.size, dtype=np.bool_)
     inside[offsets[:-1][np.diff(offsets) > 0]] = False

@@ -150,7 +150,7 @@ def _climb(known, order, mask, path):
         length += 1
 
 
-def _checked(known: KnownNodes, levels: NDArray[np.int64]) -> NDArray[np.int64]:
+def _check_levels(known: KnownNodes, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     levels = np.ascontiguousarray(levels, dtype=np.int64)
     if levels.shape[-1:] != known.lowest.shape or np.any(levels < known.lowest) or np.any(levels > known.highest):
         raise ValueError("a transformation must lie within the lattice")
@@ -172,7 +172,7 @@ def first_of_rank(known: KnownNodes, rank: int) -> NDArray[np.int64] | None:
 
 def collect(known: KnownNodes, mask: int, cursor: NDArray[np.int64], most: int) -> Block:
     """Up to ``most`` transformations from the cursor on, of its rank, that have none of the properties of the mask."""
-    cursor = _checked(known, cursor).copy()
+    cursor = _check_levels(known, cursor).copy()
     block = np.empty((most, cursor.size), dtype=np.int64)
     found, more = _collect(known, mask, cursor, block)
     return Block(block[:found], cursor if more else None)
@@ -189,13 +189,13 @@ def next_open(known: KnownNodes, mask: int, transformations: NDArray[np.int64], 
 def which_known(known: KnownNodes, mask: int, transformations: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each of the transformations, shape (n, n_attributes), has one of the properties; shape (n,)."""
     found = np.zeros(transformations.shape[0], dtype=np.bool_)
-    _which_known(known, mask, _checked(known, transformations), found)
+    _which_known(known, mask, _check_levels(known, transformations), found)
     return found
 
 
 def climb(known: KnownNodes, order: Order, mask: int, start: NDArray[np.int64]) -> NDArray[np.int64]:
     """Path upwards from a transformation, through such as have none of the properties, shape (length, n_attributes)."""
-    start = _checked(known, start)
+    start = _check_levels(known, start)
     path = np.empty((int((known.highest - start).sum()) + 2, start.size), dtype=np.int64)
     path[0] = start
     return path[: _climb(known, order, mask, path)]

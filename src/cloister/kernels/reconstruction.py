@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .words import GOLDEN, scrambled, starts_of
+from .words import GOLDEN, scramble, starts_of
 
 ONE_ROW, BELOW_K, ANY_NUMBER = 0, 1, 2
 """How many rows a code of an item chunk goes to: one, up to k - 1, or up to all of the cluster's."""
@@ -46,7 +46,7 @@ class Items(NamedTuple):
 def _draw(counter, below):
     """A number from 0 to below - 1."""
     counter[0] += GOLDEN
-    return np.int64(scrambled(counter[0]) % np.uint64(below))
+    return np.int64(scramble(counter[0]) % np.uint64(below))
 
 
 @inner

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ._jit import inner
 from .layout import Task
-from .words import GOLDEN, hashed
+from .words import GOLDEN, hash_word
 
 
 class Pool(NamedTuple):
@@ -177,7 +177,7 @@ def _place(pool, i, mask, shift):
     """Slot that holds the group equal to group ``i``, or the free one where it belongs."""
     key = np.uint64(0)
     for w in range(pool.words.shape[1]):
-        key = hashed(key, pool.words[i, w])
+        key = hash_word(key, pool.words[i, w])
     # The upper bits of a further product: groups whose codes follow one another are spread evenly.
     slot = np.int64((key * GOLDEN) >> shift)
     while pool.slot_stamp[slot] == pool.stamp[0]:

@@ -83,7 +83,7 @@ def _sort_groups(groups, starts, values, order, spare):
             _sort_range(starts, values, order, spare, groups[i], groups[i + 1])
 
 
-def _checked(starts: NDArray[np.int64], values: NDArray[np.int32]) -> int:
+def _check_sequences(starts: NDArray[np.int64], values: NDArray[np.int32]) -> int:
     if starts[0] != 0 or starts[-1] != values.size or np.any(np.diff(starts) < 0):
         raise ValueError("starts must rise from 0 to the number of values")
     return starts.size - 1
@@ -99,7 +99,7 @@ def sequence_order(
     starts, values : sequence i is ``values[starts[i]:starts[i + 1]]``
     groups : where groups of neighbours begin that are sorted each on its own; all together if not given
     """
-    n = _checked(starts, values)
+    n = _check_sequences(starts, values)
     if groups is None:
         groups = np.array([0, n], dtype=np.int64)
     if groups[0] != 0 or groups[-1] != n or np.any(np.diff(groups) < 0):
@@ -113,7 +113,7 @@ def sequence_classes(
     starts: NDArray[np.int64], values: NDArray[np.int32], order: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Number of each sequence among the distinct ones in lexicographic order, ``order`` being their sorted order."""
-    label = np.empty(_checked(starts, values), dtype=np.int64)
+    label = np.empty(_check_sequences(starts, values), dtype=np.int64)
     _classes(starts, values, order, label)
     return label
 
@@ -122,7 +122,7 @@ def take_sequences(
     starts: NDArray[np.int64], values: NDArray[np.int32], chosen: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The chosen sequences one after the other, as starts and values."""
-    n = _checked(starts, values)
+    n = _check_sequences(starts, values)
     if chosen.size and not 0 <= chosen.min() <= chosen.max() < n:
         raise ValueError(f"chosen must be from 0 to {n - 1}")
     new_starts = starts_of(np.diff(starts)[chosen])
@@ -142,7 +142,7 @@ class Filled(NamedTuple):
     items: NDArray[np.int32]
 
 
-def _filled(
+def _fill_chunks(
     records: Records, split: Split, entries: Entries, chunk: NDArray[np.int64], owner: NDArray[np.int64]
 ) -> Filled:
     """Chunks with the subrecords of their records; ``chunk`` is that of each entry, -1 for none."""
@@ -175,12 +175,12 @@ def record_chunks(records: Records, split: Split, entries: Entries) -> Filled:
     chunk = np.full(entries.code.size, -1, dtype=np.int64)
     chunk[inside[is_first]] = np.arange(np.count_nonzero(is_first))
     chunk[inside] = chunk[first[key]]
-    return _filled(records, split, entries, chunk, part[is_first])
+    return _fill_chunks(records, split, entries, chunk, part[is_first])
 
 
 def shared_chunks(records: Records, split: Split, entries: Entries, shared: Shared) -> Filled:
     """The shared chunks; ``owner`` is the node."""
-    return _filled(records, split, entries, shared.chunk, shared.node.astype(np.int64))
+    return _fill_chunks(records, split, entries, shared.chunk, shared.node.astype(np.int64))
 
 
 BREAK = -1
@@ -269,7 +269,7 @@ def nest(low: NDArray[np.int64], high: NDArray[np.int64], parts: int) -> Nest:
     return found
 
 
-def written(
+def write_sequences(
     filled: Filled,
     first: NDArray[np.int64],
     owners: NDArray[np.int64],

@@ -121,7 +121,7 @@ def _is_foreign(pool, unit, low, high):
 
 
 @inner
-def _numbered(pool, code, local):
+def _number_codes(pool, code, local):
     """Number the distinct codes, ascending, in ``local``; return unit and constraint of each."""
     n = code.shape[0]
     by_code = np.argsort(code)
@@ -154,7 +154,7 @@ def _table(pool, pieces, chosen, local):
             place[at] = pool.place[source]
             code[at] = pool.code[source]
             at += 1
-    unit, constraint = _numbered(pool, code, local)
+    unit, constraint = _number_codes(pool, code, local)
     row_start = np.zeros(n + 1, dtype=np.int64)
     row_codes = np.empty(n, dtype=np.int32)
     row_of = np.empty(n, dtype=np.int32)

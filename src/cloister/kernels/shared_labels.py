@@ -215,7 +215,7 @@ def single_clusters(rows: Rows, maps: LevelMaps, lowest: NDArray[np.int64], spar
     return Clusters(np.tile(lowest, (n_rows + spare, 1)), codes, sizes)
 
 
-def _checked(clusters: Clusters, *places: int) -> None:
+def _check_clusters(clusters: Clusters, *places: int) -> None:
     n_clusters = clusters.sizes.shape[0]
     if clusters.levels.shape != clusters.codes.shape or clusters.levels.shape[0] != n_clusters:
         raise ValueError("clusters must have one level and one code for each attribute")
@@ -233,7 +233,7 @@ def grow(maps: LevelMaps, prices: Prices, pool: Clusters, owner: NDArray[np.int6
     one : number of the cluster in the pool, beyond the rows
     least : records wanted
     """
-    _checked(pool, one)
+    _check_clusters(pool, one)
     if one < owner.shape[0]:
         raise ValueError("a row cannot grow: copy it to a cluster first")
     _grow(maps, prices, pool, owner, one, least)
@@ -241,19 +241,19 @@ def grow(maps: LevelMaps, prices: Prices, pool: Clusters, owner: NDArray[np.int6
 
 def furthest(maps: LevelMaps, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int) -> int:
     """Return the free row that costs most together with row ``one``, the first of equal ones; -1 if none is free."""
-    _checked(pool, one, *([owner.shape[0] - 1] if owner.shape[0] else []))
+    _check_clusters(pool, one, *([owner.shape[0] - 1] if owner.shape[0] else []))
     return int(_furthest(maps, prices, pool, owner, one))
 
 
 def nearest(maps: LevelMaps, prices: Prices, clusters: Clusters, one: int) -> int:
     """Return the cluster that adds least to the loss when it joins ``one``; -1 if none may be joined."""
-    _checked(clusters, one)
+    _check_clusters(clusters, one)
     return int(_nearest(maps, prices, clusters, one))
 
 
 def join(maps: LevelMaps, clusters: Clusters, one: int, other: int) -> None:
     """Raise the labels of a cluster until they cover another one, and add its records; the other is left as it is."""
-    _checked(clusters, one, other)
+    _check_clusters(clusters, one, other)
     _join(maps, clusters, one, other)
 
 

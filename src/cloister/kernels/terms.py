@@ -49,7 +49,7 @@ class Waiting(NamedTuple):
 
 
 @inner
-def _held(term, bits, items, first, last, limit):
+def _count_holders(term, bits, items, first, last, limit):
     """Records that hold the terms of a set of codes, counted up to a limit; the limit where all are suppressed."""
     left = 0
     for i in range(first, last):
@@ -74,7 +74,7 @@ def _held(term, bits, items, first, last, limit):
 def _supports(term, bits, offsets, items, limit, found):
     """Count each set of codes."""
     for s in range(offsets.shape[0] - 1):
-        found[s] = _held(term, bits, items, offsets[s], offsets[s + 1], limit)
+        found[s] = _count_holders(term, bits, items, offsets[s], offsets[s + 1], limit)
 
 
 @jit
@@ -83,7 +83,7 @@ def _any_below(term, bits, codes, starts, set_of, offsets, items, k):
     for i in range(codes.shape[0]):
         for place in range(starts[codes[i]], starts[codes[i] + 1]):
             s = set_of[place]
-            if 0 < _held(term, bits, items, offsets[s], offsets[s + 1], k) < k:
+            if 0 < _count_holders(term, bits, items, offsets[s], offsets[s + 1], k) < k:
                 return True
     return False
 
@@ -93,7 +93,7 @@ def _first_below(term, bits, offsets, items, k, start):
     """The first set from ``start`` on that some records hold, but fewer than k; the number of sets if none."""
     n_sets = offsets.shape[0] - 1
     for s in range(start, n_sets):
-        if 0 < _held(term, bits, items, offsets[s], offsets[s + 1], k) < k:
+        if 0 < _count_holders(term, bits, items, offsets[s], offsets[s + 1], k) < k:
             return s
     return n_sets
 
@@ -109,7 +109,7 @@ def _most_held_below(term, bits, offsets, items, k, waiting, n_waiting):
         for i in range(offsets[s], offsets[s + 1]):
             stale = stale or waiting.changed[items[i]] > waiting.counted[s]
         if stale:
-            waiting.support[s] = _held(term, bits, items, offsets[s], offsets[s + 1], k)
+            waiting.support[s] = _count_holders(term, bits, items, offsets[s], offsets[s + 1], k)
             for i in range(offsets[s], offsets[s + 1]):
                 waiting.counted[s] = max(waiting.counted[s], waiting.changed[items[i]])
         # Terms only grow, so that a set that k records hold is protected for good and need not wait.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner
-from .words import bits_set, hashed
+from .words import bits_set, hash_word
 
 MOST_SETS = 1 << 16
 """Sets of records, shared by codes of one chunk, that may be looked at for it; their number can grow exponentially."""
@@ -54,9 +54,9 @@ def _place_of(masks, places, mask):
     """Where a set of rows stands in the hash table, or could be put."""
     key = ONE
     for w in range(mask.shape[0]):
-        key = hashed(key, mask[w])
+        key = hash_word(key, mask[w])
     at = np.int64(key & np.uint64(places.shape[0] - 1))
-    # The table is at most half full (`_enlarged`), so that the search for a free place ends.
+    # The table is at most half full (`_enlarge`), so that the search for a free place ends.
     while places[at] >= 0:
         same = True
         for w in range(mask.shape[0]):
@@ -76,7 +76,7 @@ def _set_row(masks, at, mask):
 
 
 @inner
-def _enlarged(masks, depth, size):
+def _enlarge(masks, depth, size):
     """Twice the room for sets of rows, and a hash table of those there are."""
     longer = np.empty((2 * size, masks.shape[1]), dtype=np.uint64)
     deeper = np.zeros(2 * size, dtype=np.int64)
@@ -118,7 +118,7 @@ def _sets_hold(columns, k, most, allowed):
             if depth[e] + 1 == most:
                 continue
             if size == masks.shape[0]:
-                masks, depth, places = _enlarged(masks, depth, size)
+                masks, depth, places = _enlarge(masks, depth, size)
             at = _place_of(masks, places, mask)
             if places[at] >= 0:
                 depth[places[at]] = min(depth[places[at]], depth[e] + 1)

@@ -25,7 +25,7 @@ def bits_set(word):
 
 
 @inner
-def hashed(key, word):
+def hash_word(key, word):
     """The hash of a chain of words, so far ``key``, and one word more; its lowest bits are a place in a table."""
     key = (key ^ word) * GOLDEN
     # A product's upper bits depend on all bits of the word, its lower ones do not: the lower ones get both.
@@ -42,7 +42,7 @@ def table_size(n):
 
 
 @inner
-def scrambled(counter):
+def scramble(counter):
     """The random number that stands for a counter, all bits alike."""
     word = (counter ^ (counter >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
-from cloister.release.release import Custody
+from cloister.release.release import CustodianFiles
 from cloister.results import Stopwatch
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.facts import facts_of
@@ -26,7 +26,7 @@ from cloister.shapes.claims.verify.recheck import crosswalk_of
 from cloister.shapes.claims.verify.steps import repeat_steps
 from cloister.shapes.claims.verify.verify import verify
 
-from .provenance import add_provenance, check_useful, passed
+from .provenance import add_provenance, check_useful, require_verified
 
 
 def protect_claims(
@@ -64,7 +64,7 @@ def protect_claims(
         original = PreparedOriginal(again.claims, origin)
         promise = ClaimsPromise(laid.form, published, risk)
         check = partial(verify, promise=promise, original=original)
-        passed(check(laid.files))
+        require_verified(check(laid.files))
     with watch.stage("measure"):
         people = None
         if population is not None:
@@ -84,7 +84,7 @@ def protect_claims(
             written=(data.format, data.delimiter),
         ),
         derived=derived,
-        custody=Custody(exact_figures(data, prepared, protected) | dict(custody or {}), secret),
+        custody=CustodianFiles(exact_figures(data, prepared, protected) | dict(custody or {}), secret),
         files=laid.files,
         format=data.format,
         delimiter=data.delimiter,

@@ -16,7 +16,7 @@ from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
 from cloister.jobs.linked_columns import RecordedValues
 from cloister.jobs.manifest import only_part
-from cloister.release.manifest import AnyManifest, typed
+from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Release
 from cloister.settings.declaration import Keywords, check_threads
 from cloister.settings.reading import how_read
@@ -71,7 +71,7 @@ class ClaimsShape:
         with run.watch.stage("read"):
             patients, claims = self.read(options) if read is None else read
             joined = claims_of(patients, claims, _plan_of(options))
-        return PreparedHistories(options, run, joined)
+        return PreparedClaims(options, run, joined)
 
     def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> ClaimsWithPlan:
         """Return the settings of a part of a job, whose plan is a file or stands in the job."""
@@ -141,14 +141,14 @@ def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
     plan = options.stated if isinstance(options, ClaimsWithPlan) else ClaimsPlan.read(options.plan)
     if options.levels_from is None:
         return plan
-    earlier, name = typed(release_at(only_part(options.levels_from))), options.levels_from.name
+    earlier, name = parse_manifest(release_at(only_part(options.levels_from))), options.levels_from.name
     fixed = isinstance(earlier, ClaimsManifest) and at_levels(plan, earlier.columns, earlier.choice.truncation)
     if not fixed:
         raise InputError(f"The plan does not allow the columns, levels or truncation of the release {name}.")
     return fixed
 
 
-class PreparedHistories(Prepared):
+class PreparedClaims(Prepared):
     """Patients and claims that are about to be protected."""
 
     def __init__(self, options: ClaimsOptions, run: Run, claims: Claims) -> None:

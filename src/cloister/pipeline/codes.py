@@ -6,7 +6,7 @@ from functools import partial
 import polars as pl
 
 from cloister.io.foreign import interruptible
-from cloister.release.release import Custody
+from cloister.release.release import CustodianFiles
 from cloister.results import Manifest, Stopwatch
 from cloister.shapes.codes.data import GivenCodes
 from cloister.shapes.codes.manifest import data_frame, describe_code_sets, left_out_of
@@ -19,7 +19,7 @@ from cloister.shapes.disassociation.method.protect import disassociate, load_ker
 from cloister.shapes.disassociation.method.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
-from .provenance import add_provenance, passed
+from .provenance import add_provenance, require_verified
 
 
 def protect_codes(
@@ -53,7 +53,7 @@ def verified_codes(
     """Return the release of disassociated code sets, verified and measured."""
     released, check = protected.released, partial(verify, secret=secret, diversity=request.diversity)
     with watch.stage("verify"):
-        passed(interruptible(lambda: check(released)))
+        require_verified(interruptible(lambda: check(released)))
     with watch.stage("measure"):
         exact = exact_figures(given, request, protected, seed)
         stated, derived = describe_disassociation(given, request, protected)
@@ -63,7 +63,7 @@ def verified_codes(
             stated, derived, source=given.name, seed=seed, watch=watch, written=("csv", given.delimiter)
         ),
         derived=derived,
-        custody=Custody(exact | dict(custody), crosswalk),
+        custody=CustodianFiles(exact | dict(custody), crosswalk),
         clusters=released,
         frame=frame,
         delimiter=given.delimiter,

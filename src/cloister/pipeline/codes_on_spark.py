@@ -54,10 +54,10 @@ def protect_codes_on_spark(
     watch = watch or Stopwatch()
     with session_of(source.data) if is_spark_frame(source.data) else spark_session(engine) as session:
         with watch.stage("read"):
-            given, blocks = _read(session, source)
+            given, blocks = _read_codes(session, source)
         try:
             with watch.stage("encode"):
-                request = _checked(ask(given))
+                request = _check_request(ask(given))
             with watch.stage("protect"):
                 parted = disassociate_blocks(
                     blocks, request, repeats=given.codes.repeats, records_a_part=records_a_part, before=before
@@ -70,7 +70,7 @@ def protect_codes_on_spark(
     return verified_codes(given, request, protected, None, parted.crosswalk, seed, watch, known)
 
 
-def _read(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:
+def _read_codes(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:
     if isinstance(source.data, CodeSets):
         codes = source.data
         with_ids = codes.ids is not None
@@ -107,7 +107,7 @@ def _vocabulary(vocabulary: tuple[str, ...], repeats: bool, has_ids: bool) -> Co
     return replace(CodeSets.of_all(vocabulary, repeats=repeats), ids=pl.Series(["1"]) if has_ids else None)
 
 
-def _checked(request: DisassociationRequest) -> DisassociationRequest:
+def _check_request(request: DisassociationRequest) -> DisassociationRequest:
     """Refuse what needs all records in one place."""
     if request.policy is not None and request.policy.support is not None:
         raise InputError(f"Frequent sets (sup:) are not counted on Spark. Take another policy, or {IN_MEMORY}.")

@@ -30,7 +30,7 @@ from cloister.shapes.codes.policy import UtilityPolicy, known_codes, parse_polic
 from cloister.shapes.codes.request import CodesRequest, check_codes, check_seed, parse_workload
 from cloister.shapes.disassociation.format.data import DisassociationRequest
 from cloister.shapes.protocol import Original, Prepared, Rows, Run
-from cloister.sources import profiled
+from cloister.sources import parse_profile
 
 from .codes import protect_codes
 from .output_paths import IN_MEMORY, WORKLOAD_NOTE, custody_of
@@ -130,7 +130,7 @@ class PreparedChunks(PreparedCodes):
 
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
         with run.watch.stage("encode"):
-            keywords = _typed(options, given)
+            keywords = _settings_by_name(options, given)
             self.request = disassociation_of(keywords, given, accuracy=options.measures_workload)
         super().__init__(options, run, given, self.request)
 
@@ -216,7 +216,7 @@ class PreparedOnSpark(Prepared):
 
         def ask(given: GivenCodes) -> DisassociationRequest:
             """Return what is asked, now that the codes that occur are known."""
-            request = disassociation_of(_typed(options, given), given, accuracy=False)
+            request = disassociation_of(_settings_by_name(options, given), given, accuracy=False)
             self.found = given, request
             return request
 
@@ -272,7 +272,7 @@ def _looked_up(keywords: Keywords, given: GivenCodes) -> dict[str, Any]:
     }
 
 
-def _typed(options: CodesOptions, given: GivenCodes) -> Given:
+def _settings_by_name(options: CodesOptions, given: GivenCodes) -> Given:
     """Settings that say something, sensitive codes apart where commas or white space separate them."""
     known, words = given.codes.items_by_code(), list[str]()
     for text in options.sensitive or ():
@@ -334,7 +334,7 @@ def _checked_on_spark(options: CodesOptions) -> Path:
             raise InputError(f"{option} needs all records in one place. Leave it out, or give {IN_MEMORY}.")
     if not isinstance(options.data, Path):
         raise InputError(f"Spark reads files, and no queries of databases. Give a file, or {IN_MEMORY}.")
-    if profiled(options.data) is not None:
+    if parse_profile(options.data) is not None:
         raise InputError(f"Spark reads files, and no collections by a profile. Give {IN_MEMORY}.")
     if not options.data.exists():
         raise InputError(f"{display_name(options.data)} does not exist.", file=display_name(options.data))

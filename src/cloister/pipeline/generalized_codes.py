@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 
 from cloister.io.foreign import interruptible
-from cloister.release.release import Custody
+from cloister.release.release import CustodianFiles
 from cloister.results import Stopwatch
 from cloister.shapes.codes.data import GivenCodes
 from cloister.shapes.codes.manifest import describe_code_sets, left_out_of
-from cloister.shapes.codes.policy import as_published, classified
+from cloister.shapes.codes.policy import as_published, name_classification
 from cloister.shapes.codes.request import check_codes
 from cloister.shapes.generalization.format.data import GeneralizationRequest
 from cloister.shapes.generalization.format.manifest import settings_of
@@ -18,7 +18,7 @@ from cloister.shapes.generalization.method.protect import generalize, load_kerne
 from cloister.shapes.generalization.method.release import GeneralizedCodesRelease, check_size, check_writable
 from cloister.shapes.generalization.verify.verify import GeneralizationSecret, guarantee_of, verify
 
-from .provenance import add_provenance, check_useful, passed
+from .provenance import add_provenance, check_useful, require_verified
 
 
 def protect_by_generalization(
@@ -42,11 +42,11 @@ def protect_by_generalization(
     beside = None if given.attributes is None else given.attributes.frame[protected.origin]
     with watch.stage("verify"):
         check = partial(verify, guarantee=guarantee, secret=secret)
-        passed(check(released))
+        require_verified(check(released))
     with watch.stage("measure"):
         exact = exact_figures(given, request, protected)
         policy = None if request.policy is None else as_published(request.policy, given.codes)
-        words = None if policy is None else classified(policy.spec, given.codes)
+        words = None if policy is None else name_classification(policy.spec, given.codes)
         settings = settings_of(given, request, words, protected.figures.closeness)
         left_out = left_out_of(given.n_empty, settings.k, given.codes.n_records - released.n_records)
         derived = DerivedTerms(released, settings, left_out, beside)
@@ -58,7 +58,7 @@ def protect_by_generalization(
             stated, derived, source=given.name, seed=seed, watch=watch, written=(given.format, given.delimiter)
         ),
         derived=derived,
-        custody=Custody(exact | dict(custody or {}), crosswalk(given, protected, beside)),
+        custody=CustodianFiles(exact | dict(custody or {}), crosswalk(given, protected, beside)),
         generalized=released,
         frame=data_frame(released, numbered=request.numbered, beside=beside),
         format=given.format,

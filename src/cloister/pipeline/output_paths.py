@@ -9,14 +9,14 @@ from cloister.io import Query, is_taken, remove_dead_partials, sha256
 from cloister.release.folder import read_manifest
 from cloister.release.release import check_apart
 from cloister.results import Manifest
-from cloister.shapes.protocol import SILENCE, Voice
-from cloister.sources import profiled
+from cloister.shapes.protocol import SILENCE, ProgressListener
+from cloister.sources import parse_profile
 
 IN_MEMORY = setting("engine", "memory")
 WORKLOAD_NOTE = f"only the custodian gets the errors of a workload, in the folder that {setting('custodian_dir')} names"
 
 
-def tidy_beside(place: Path, voice: Voice) -> None:
+def tidy_beside(place: Path, voice: ProgressListener) -> None:
     """Remove what killed runs left beside a place, and say so, also which tables may have stayed in a database."""
     for name, tables in remove_dead_partials(Path(os.path.abspath(place)).parent, with_tables=True).items():
         voice.note(f"Note: removed {name}, which an interrupted run left.", always=True)
@@ -29,7 +29,7 @@ def tidy_beside(place: Path, voice: Voice) -> None:
 
 
 def check_places(
-    voice: Voice,
+    voice: ProgressListener,
     out: Path,
     *,
     overwrite: bool,
@@ -58,7 +58,7 @@ def custody_of(data: Path | Query, custodian_dir: Path | None) -> dict[str, str]
         return {}
     if isinstance(data, Query):
         return {"query": data.query}
-    collection = profiled(data)
+    collection = parse_profile(data)
     if collection is None:
         return {"path": str(data.resolve()), "sha256": sha256(data)}
     files = collection.files()
@@ -68,7 +68,7 @@ def custody_of(data: Path | Query, custodian_dir: Path | None) -> dict[str, str]
     return {"path": collection.at(Path.resolve), "sha256": whole}
 
 
-def release_at(folder: Path, voice: Voice = SILENCE) -> Manifest:
+def release_at(folder: Path, voice: ProgressListener = SILENCE) -> Manifest:
     """Return the manifest of a release folder; what killed runs left beside it is removed before."""
     tidy_beside(folder, voice)
     return read_manifest(folder)

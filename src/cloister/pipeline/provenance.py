@@ -8,11 +8,11 @@ from importlib.metadata import version
 from cloister.errors import InternalError, NoSafeRelease, setting
 from cloister.release.derived import Derived
 from cloister.release.head import MOST_LOST, SCHEMA
-from cloister.release.manifest import AnyManifest, typed
+from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.results import Manifest, Stopwatch, Verdict
 
 
-def passed(verdict: Verdict) -> Verdict:
+def require_verified(verdict: Verdict) -> Verdict:
     """Return the verdict on our own output, if it holds."""
     if not verdict.holds:
         raise InternalError(f"The release did not pass verification: {verdict.problem()}.")
@@ -52,4 +52,4 @@ def add_provenance(
         "seconds": watch.table(),
         "files": {},
     }
-    return typed(derived.add_to(particular | head))
+    return parse_manifest(derived.add_to(particular | head))

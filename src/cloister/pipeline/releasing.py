@@ -7,7 +7,7 @@ from pathlib import Path
 from cloister.errors import InternalError, setting
 from cloister.jobs.release import earlier_manifests, what_changed
 from cloister.release.folder import read_figures
-from cloister.release.manifest import AnyManifest, typed
+from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Attacked, Release
 from cloister.report.release_warnings import warnings_of
 from cloister.results import Figures, Manifest, Stopwatch
@@ -53,7 +53,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     )
     with run.engines:
         prepared = work.prepare(options, run)
-        release = protected(prepared, attack=options.attack, seed=options.seed)
+        release = protect_prepared(prepared, attack=options.attack, seed=options.seed)
         earlier = earlier_manifests(options.out) if options.overwrite else {}
         with run.watch.stage("write"):
             manifest = release.write(
@@ -62,7 +62,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
                 custodian_dir=options.custodian_dir,
                 crosswalk=options.crosswalk,
             )
-    written = typed(manifest), read_figures(options.out)
+    written = parse_manifest(manifest), read_figures(options.out)
     changed = what_changed(earlier, {options.out.name: manifest})
     warnings, notes = warnings_and_notes(prepared, release, *written)
     return WrittenRelease(
@@ -70,7 +70,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     )
 
 
-def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
+def protect_prepared(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
     """Protect, and see to it that the release is attacked as it is written, if that was asked for.
 
     A broken guarantee is our bug: nothing appears then.

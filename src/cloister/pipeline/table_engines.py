@@ -27,14 +27,14 @@ from cloister.shapes.protocol import Original, Prepared, Rows, Run
 from cloister.shapes.table.format.manifest import DatabasePlace
 from cloister.shapes.table.format.options import TableOptions
 from cloister.shapes.table.method.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
-from cloister.shapes.table.method.encode import check_ids, encoded
+from cloister.shapes.table.method.encode import check_ids, encode_columns
 from cloister.shapes.table.method.protect import DatabaseRelease, TalliedRelease
 from cloister.shapes.table.method.recoding.choice import at_level, check_levels
 from cloister.shapes.table.method.roles import resolve_roles
 from cloister.shapes.table.method.settings import available_cores
 
 from .output_paths import IN_MEMORY
-from .provenance import passed
+from .provenance import require_verified
 from .table_request import PreparedRequest, rows_if_counted
 from .tables import TableRun, take_encoded
 
@@ -59,7 +59,7 @@ class OpenedTable:
 
 
 @contextmanager
-def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[OpenedTable]:
+def open_engine(options: TableOptions, chosen: ChosenEngine) -> Iterator[OpenedTable]:
     """Yield the engine chosen, over the table that the options name."""
     missing, data = options.missing, options.data
     threads = available_cores() if options.threads is None else options.threads
@@ -154,7 +154,7 @@ class PreparedOnEngine(PreparedRequest):
     def check(self) -> None:
         """Raise what protecting would raise before its search."""
         counted = count_table(self.table.engine, self.request, released=self.table.database is None)
-        problem = encoded(counted.tally, counted.roles, self.request).problem
+        problem = encode_columns(counted.tally, counted.roles, self.request).problem
         if self.request.levels is not None:
             check_levels(problem, self.request.levels)
 
@@ -338,7 +338,7 @@ def protect_table_in_database(
     with watch.stage("protect"):
         make(database, made.making)
     with watch.stage("verify"):
-        passed(table_run.check(made.tally))
+        require_verified(table_run.check(made.tally))
     place = DatabasePlace(name=made.making.table, not_counted=tuple(made.stayed()))
     return table_run.release(
         DatabaseRelease,
@@ -363,7 +363,7 @@ def _take_counted(
     with watch.stage("read"):
         counted = count_table(engine, request, released=released)
     with watch.stage("encode"):
-        table = encoded(counted.tally, counted.roles, request)
+        table = encode_columns(counted.tally, counted.roles, request)
         counted = replace(counted, tally=table.frame)  # the same, packed
     return take_encoded(table, request, engine.file, watch, progress=progress), counted, table
 

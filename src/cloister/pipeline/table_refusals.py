@@ -12,9 +12,9 @@ from cloister.errors import CloisterError, InputError, NoSafeRelease, name_few, 
 from cloister.io import as_text, is_tally
 from cloister.release.head import MOST_LOST
 from cloister.report.release_warnings import describe_empty, describe_not_compared
-from cloister.results import Disclosing, Why
+from cloister.results import DisclosiveColumn, Why
 from cloister.risk.determination import Determination, Hidden, find_determinations
-from cloister.risk.identifiers import free_texts, ordered, repeated_patients
+from cloister.risk.identifiers import free_texts, order_values, repeated_patients
 from cloister.shapes.table.format.manifest import TableSections
 from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, METHODS
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
@@ -24,7 +24,7 @@ from cloister.shapes.table.method.recoding.choice import choose
 RECORDED = (Role.SENSITIVE, Role.KEPT)
 
 
-def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[Disclosing]:
+def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[DisclosiveColumn]:
     """Refuse texts that most records have alone, and ids that are left out although they repeat.
 
     Where patients are told apart, one row of each is looked at: a column left out that repeats there groups several of
@@ -43,12 +43,12 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     }
     quasi_identifiers = (as_text(one_each[name]) for name in request.quasi_identifiers)
     recorded = {name: table.frame[name] for role in RECORDED for name in of_role[role]}
-    return _accepted([*repeated_patients(left_out, quasi_identifiers), *free_texts(recorded)], request, file)
+    return _require_accepted([*repeated_patients(left_out, quasi_identifiers), *free_texts(recorded)], request, file)
 
 
 def accepted_beside_labels(
     table: EncodedTable, protected: ProtectedTable, request: TableRequest, file: str
-) -> tuple[list[Disclosing], list[str]]:
+) -> tuple[list[DisclosiveColumn], list[str]]:
     """Refuse sets of columns as recorded that determine a quasi-identifier, and leave records with fewer than k.
 
     Returns the columns that were accepted, and notes on sets by which k fails for nobody. Tables that are counted
@@ -65,7 +65,7 @@ def accepted_beside_labels(
     originals = originals.gather(looked_at)
 
     def values(name: str) -> pl.Series:
-        return ordered(as_text(table.frame[name]).gather(originals)).alias(name)
+        return order_values(as_text(table.frame[name]).gather(originals)).alias(name)
 
     hidden = {
         name: Hidden(as_text(protected.labels[name]).gather(looked_at), values(name))
@@ -77,8 +77,10 @@ def accepted_beside_labels(
     found = find_determinations(hidden, {name: values(name) for name in recorded}, classes, request.k)
     refused = [one for one in found if one.n_below and not {*one.columns} <= {*request.accept}]
     if refused:
-        raise _determined(refused, file)
-    accepted = [Disclosing(column, "says a quasi-identifier", one.about) for one in found for column in one.columns]
+        raise _determined_error(refused, file)
+    accepted = [
+        DisclosiveColumn(column, "says a quasi-identifier", one.about) for one in found for column in one.columns
+    ]
     notes = [
         f"{name_few(one.columns, ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} {one.about} "
         f"more finely than its labels; no record is left with fewer than {request.k} by that"
@@ -88,7 +90,7 @@ def accepted_beside_labels(
     return [one for one in dict.fromkeys(accepted) if one.column in request.accept], notes
 
 
-def _determined(found: Sequence[Determination], file: str) -> NoSafeRelease:
+def _determined_error(found: Sequence[Determination], file: str) -> NoSafeRelease:
     """The refusal, which names each set, what it reveals and in how many records k fails."""
     sentences = [
         f"{name_few(map(repr, one.columns), ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} "
@@ -107,7 +109,7 @@ def _determined(found: Sequence[Determination], file: str) -> NoSafeRelease:
     )
 
 
-def _accepted(found: Sequence[Disclosing], request: TableRequest, file: str) -> list[Disclosing]:
+def _require_accepted(found: Sequence[DisclosiveColumn], request: TableRequest, file: str) -> list[DisclosiveColumn]:
     """Those that were accepted by name; all others in one error."""
     refused = [one for one in found if one.column not in request.accept]
     if refused:
@@ -131,7 +133,7 @@ WORDS_FOR: dict[Why, str] = {
 }
 
 
-def _sentence(why: Why, found: Sequence[Disclosing], file: str) -> str:
+def _sentence(why: Why, found: Sequence[DisclosiveColumn], file: str) -> str:
     if not found:
         return ""
     of = {one.column: sorted({other.about or "" for other in found if other.column == one.column}) for one in found}
@@ -148,7 +150,7 @@ FEW = 5_000  # records of which clusters are tried: of more, with rules beside k
 MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
 
 
-def said_of_empty(table: EncodedTable, request: TableRequest, manifest: TableSections, source: str) -> list[str]:
+def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: TableSections, source: str) -> list[str]:
     """Return what is to be said of columns that say nothing, with suggestions that were tried; refuse an empty release.
 
     Whoever fixes the levels has asked for what comes out. The suggestions give the same guarantee. They are tried where
@@ -159,7 +161,7 @@ def said_of_empty(table: EncodedTable, request: TableRequest, manifest: TableSec
     if not empty and not is_useless:
         return []
     is_fixed = is_tally(table.frame) or (request.levels, request.time_limit) != (None, None)
-    tried = [] if is_fixed else list(_tried(table, request, empty, source))
+    tried = [] if is_fixed else list(_suggest_changes(table, request, empty, source))
     how = f"tried with {SAMPLE:,} of the records" if table.frame.height > SAMPLE else "tried"
     instead = f"At the same k, as {how}: {'; '.join(tried)}" if tried else "Ask for a smaller k or fewer columns"
     if is_useless and not request.accept_empty and request.levels is None:
@@ -171,7 +173,7 @@ def said_of_empty(table: EncodedTable, request: TableRequest, manifest: TableSec
     return [*describe_empty(empty), instead] if empty else []
 
 
-def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], source: str) -> Iterator[str]:
+def _suggest_changes(table: EncodedTable, request: TableRequest, empty: Sequence[str], source: str) -> Iterator[str]:
     """What keeps some of the columns, in words that can be typed."""
     weights = {column: MORE_WEIGHT * request.weights.get(column, 1.0) for column in empty}
     suppression = min(request.suppression + MORE_SUPPRESSION, Decimal(1))

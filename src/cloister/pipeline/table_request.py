@@ -16,9 +16,9 @@ from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.io.other_files import KINDS as PROGRAMS
 from cloister.jobs.manifest import only_part
 from cloister.privacy import KAnonymity
-from cloister.release.manifest import AnyManifest, typed
+from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Release
-from cloister.settings.declaration import ByColumn, Words
+from cloister.settings.declaration import ByColumn, ColumnAssignments
 from cloister.settings.reading import how_read
 from cloister.shapes.protocol import Prepared, Rows, Run
 from cloister.shapes.table.format.manifest import TableManifest
@@ -26,8 +26,8 @@ from cloister.shapes.table.format.options import AVERAGES, FULL_DOMAIN, TableOpt
 from cloister.shapes.table.method.data import Ids, QuasiIdentifier, TableRequest
 from cloister.shapes.table.method.protect import TableRelease
 from cloister.shapes.table.method.roles import decide_columns
-from cloister.shapes.table.method.settings import method_in_memory, parse_ids, read_rule, requested
-from cloister.sources import profiled
+from cloister.shapes.table.method.settings import build_table_request, method_in_memory, parse_ids, read_rule
+from cloister.sources import parse_profile
 
 from .output_paths import IN_MEMORY, custody_of, release_at
 
@@ -107,7 +107,7 @@ def notes_on_decimals(request: TableRequest, frame: pl.DataFrame) -> list[str]:
 
 def stem_of(data: Path | Query) -> str:
     """Name of a data file without its format: ``adult`` of ``adult.csv.gz``."""
-    collection = profiled(data)
+    collection = parse_profile(data)
     name = data.name if collection is None else collection.path.name
     for suffix in SUFFIXES:
         name = name.removesuffix(suffix)
@@ -147,7 +147,7 @@ def quasi_identifiers(
         if orphans:
             notes.append(f"hierarchy files without a column, not used: {name_few(orphans)}")
         wanted = {column: "" for column in columns if column in files}
-    for column, given in _wanted(wanted, columns):
+    for column, given in _split_words(wanted, columns):
         if not isinstance(given, str):
             found[column] = _given_as_object(column, given)
             continue
@@ -219,8 +219,8 @@ def _given_as_object(column: str, given: object) -> QuasiIdentifier:
     )
 
 
-def _wanted(wanted: ByColumn[object], columns: Sequence[str]) -> list[tuple[str, object]]:
-    if not isinstance(wanted, Words):
+def _split_words(wanted: ByColumn[object], columns: Sequence[str]) -> list[tuple[str, object]]:
+    if not isinstance(wanted, ColumnAssignments):
         return [(column, "" if spec is None else spec) for column, spec in wanted.items()]
     typed = [split_wanted(text, columns) for text in wanted.texts]
     return [*(pair for pair in typed if pair[0] not in wanted.later), *wanted.later.items()]
@@ -241,7 +241,7 @@ def by_column(
     read : from the word for a column to its value; None where it is none
     columns : of the data; a text that as a whole names one of them is not split at the commas of the name
     """
-    if not isinstance(given, Words):
+    if not isinstance(given, ColumnAssignments):
         return dict(given or {})
     found: dict[str, Value] = {}
     for text in given.texts:
@@ -335,7 +335,7 @@ def request_of(
         "ids": ids,
         "id_key": key,
     }
-    request = requested(vars(options) | looked_up, is_counted=is_counted)
+    request = build_table_request(vars(options) | looked_up, is_counted=is_counted)
     of_codes = [] if options.codes is None else [options.codes]  # which have a role of their own
     return decide_columns(request, columns, file, propose, of_codes), notes
 
@@ -355,7 +355,7 @@ def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | N
         return {column: int(level) for column, level in levels.items()}
     if options.levels_from is None:
         return None
-    earlier = typed(release_at(only_part(options.levels_from)))
+    earlier = parse_manifest(release_at(only_part(options.levels_from)))
     if not isinstance(earlier, TableManifest) or earlier.method != FULL_DOMAIN:
         raise InputError(
             f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "

@@ -83,12 +83,12 @@ class TableShape(KeyedShape[TableOptions]):
         why = () if chosen.why is None else (chosen.why,)
         if chosen.where == "memory":
             return self._in_memory(options, run, why)
-        from .table_engines import PreparedOnEngine, opened  # SQL is loaded only for that
+        from .table_engines import PreparedOnEngine, open_engine  # SQL is loaded only for that
 
         own = run.engines.enter_context(ExitStack())
         try:
             with run.watch.stage("read"):
-                table = own.enter_context(opened(options, chosen))
+                table = own.enter_context(open_engine(options, chosen))
         except InputError:
             if not is_auto:
                 raise

@@ -9,9 +9,9 @@ import polars as pl
 
 from cloister.io import Source, as_text, is_tally, n_records
 from cloister.io.foreign import interruptible
-from cloister.release.release import Custody
+from cloister.release.release import CustodianFiles
 from cloister.report.release_warnings import describe_unique
-from cloister.results import Disclosing, Manifest, Stopwatch, Verdict
+from cloister.results import DisclosiveColumn, Manifest, Stopwatch, Verdict
 from cloister.search import load_kernels
 from cloister.search.problem import Report
 from cloister.shapes.table.format.facts import DerivedTable
@@ -32,8 +32,8 @@ from cloister.shapes.table.method.recoding.choice import RecordCodes
 from cloister.shapes.table.method.vanished import describe_lost, find_vanished
 from cloister.shapes.table.verify.verify import verify
 
-from .provenance import add_provenance, passed
-from .table_refusals import accepted_as_recorded, accepted_beside_labels, said_of_empty
+from .provenance import add_provenance, require_verified
+from .table_refusals import accepted_as_recorded, accepted_beside_labels, empty_column_notes
 
 Made = TypeVar("Made", bound=TableRelease)
 
@@ -80,7 +80,7 @@ class TableRun:
                 stated, derived, source=source, seed=seed, watch=watch, written=(format, delimiter or ",")
             ),
             "derived": derived,
-            "custody": Custody(self.exact | dict(custody or {}), self.crosswalk),
+            "custody": CustodianFiles(self.exact | dict(custody or {}), self.crosswalk),
         }
         how = {"format": format, "delimiter": delimiter or ",", "_check": self.check, "notes": self.notes}
         return kind(**every | how | particular)
@@ -140,7 +140,7 @@ def take_encoded(
     *,
     progress: Report | None = None,
     codes: RecordCodes | None = None,
-    accepted: Sequence[Disclosing] = (),
+    accepted: Sequence[DisclosiveColumn] = (),
 ) -> TableRun:
     """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
     with watch.stage("protect"):
@@ -165,9 +165,9 @@ def take_encoded(
             populations=populations_of(table, request),
             every_rule=True,
         )
-        passed(check(protected.frame))
+        require_verified(check(protected.frame))
     with watch.stage("measure"):
-        notes = [*said_of_empty(table, request, derived.stated, source), *of_sets]
+        notes = [*empty_column_notes(table, request, derived.stated, source), *of_sets]
         notes += [] if derived.unique is None else describe_unique(**vars(derived.unique))
         vanished = find_vanished(table, protected, request.k)
         notes += describe_lost(table, protected, vanished)

@@ -33,7 +33,7 @@ from cloister.shapes.table_with_codes.method.protect import TableWithCodesReleas
 from cloister.shapes.table_with_codes.method.request import asking_presence, check_column, k_of
 from cloister.shapes.table_with_codes.verify.verify import verify_both
 
-from .provenance import passed
+from .provenance import require_verified
 from .tables import take_table
 
 
@@ -84,7 +84,7 @@ def protect_table_with_codes(
     secret = DisassociationSecret(both.codes, both.protected.cluster_of)
     with watch.stage("verify"):
         check = CheckOfBoth(table_run.check, guarantee_of(table_run.derived.stated), asked.column, secret)
-        passed(check(both.frame, released))
+        require_verified(check(both.frame, released))
     with watch.stage("measure"):
         method = asked.request(released.k, both.policy)
         exact = exact_figures(GivenCodes(both.codes), method, both.protected, seed)

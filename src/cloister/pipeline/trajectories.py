@@ -9,7 +9,7 @@ import polars as pl
 from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
 from cloister.recipients.pairs import ReleasedPairs, average_relative_error
-from cloister.release.release import Custody
+from cloister.release.release import CustodianFiles
 from cloister.results import Stopwatch
 from cloister.shapes.trajectories.format.data import (
     AGE,
@@ -20,7 +20,7 @@ from cloister.shapes.trajectories.format.data import (
     TrajectoriesRequest,
     percent_of,
 )
-from cloister.shapes.trajectories.format.domain import FittedTrajectories, fitted
+from cloister.shapes.trajectories.format.domain import FittedTrajectories, fit_hierarchies
 from cloister.shapes.trajectories.format.facts import DerivedTrajectories
 from cloister.shapes.trajectories.format.manifest import Clustering, columns_of, settings_of
 from cloister.shapes.trajectories.format.request import (
@@ -31,18 +31,18 @@ from cloister.shapes.trajectories.format.request import (
 )
 from cloister.shapes.trajectories.method.figures import exact_figures, frequent_pairs, utility_of
 from cloister.shapes.trajectories.method.protect import ClusterBlocks, anonymize, load_kernels
-from cloister.shapes.trajectories.method.release import TrajectoriesRelease, crosswalk, order_of, written
+from cloister.shapes.trajectories.method.release import TrajectoriesRelease, crosswalk, order_of, write_patients
 from cloister.shapes.trajectories.verify.statements import ExpectedGuarantee
 from cloister.shapes.trajectories.verify.verify import Secret, losses_agree, verify
 
-from .provenance import add_provenance, check_useful, passed
+from .provenance import add_provenance, check_useful, require_verified
 
 
 def fit_to_each_other(given: GivenTrajectories, request: TrajectoriesRequest) -> tuple[FittedTrajectories, Attributes]:
     """Return trajectories and hierarchies that fit each other, and what methods see of auxiliary columns."""
     check_trajectories(given.trajectories)
     check_known(given, request)
-    domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
+    domain = fit_hierarchies(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
     column = None if request.diversity is None else request.diversity.column
     return domain, attributes_of(given.attributes, domain.trajectories.n_patients, column)
 
@@ -84,14 +84,14 @@ def protect_trajectories(
     with watch.stage("verify"):
         domain, given, n_left_out = without_left_out(domain, given, protected.kept)
         order = order_of(protected.released, protected.alignment, given.attributes)
-        files = written(protected.released, protected.alignment, given.attributes, order)
+        files = write_patients(protected.released, protected.alignment, given.attributes, order)
         beside = None if given.attributes is None else given.attributes.frame
         secret = Secret(
             domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position, n_left_out
         )
         promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
         check = partial(verify, guarantee=promise, secret=secret)
-        passed(check(files))
+        require_verified(check(files))
     with watch.stage("measure"):
         exact = exact_figures(given, domain, protected)
         asked, columns = settings_of(given, request), columns_of(request)
@@ -120,7 +120,7 @@ def protect_trajectories(
             stated, derived, source=given.name, seed=seed, watch=watch, written=(given.format, given.delimiter)
         ),
         derived=derived,
-        custody=Custody(exact | dict(custody or {}), crosswalk(given, order)),
+        custody=CustodianFiles(exact | dict(custody or {}), crosswalk(given, order)),
         frame=files.frame,
         format=given.format,
         delimiter=given.delimiter,

@@ -25,8 +25,8 @@ from .rule import (
     at_most,
     checked_field,
     class_sums,
-    recorded,
-    written,
+    recorded_counts,
+    write_number,
 )
 
 
@@ -99,7 +99,7 @@ class KPatients(ClassRule):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
-        return class_sums(histogram, (recorded(histogram) > 0).astype(np.int64)) >= self.k
+        return class_sums(histogram, (recorded_counts(histogram) > 0).astype(np.int64)) >= self.k
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ class KMap(PopulationRule):
 
     def words(self) -> str:
         """Return the rule as on the command line."""
-        rest = "" if self.size is None or self.significance == SIGNIFICANCE else f",{written(self.significance)}"
+        rest = "" if self.size is None or self.significance == SIGNIFICANCE else f",{write_number(self.significance)}"
         return f"{self.model}:{self.name if self.size is None else self.size}={self.k}{rest}"
 
     def sentence(self) -> str:
@@ -313,7 +313,7 @@ class KMap(PopulationRule):
         asked = "" if self.least is None else f": at least {self.least} records"
         return (
             f"every class is large enough{asked}, for an estimated {self.k} people or more among {self.size} (Poisson"
-            f" test, significance {written(self.significance)})"
+            f" test, significance {write_number(self.significance)})"
         )
 
 
@@ -365,8 +365,8 @@ class DeltaPresence(PopulationRule):
         super().__post_init__()
         if self.lower > self.upper or self.upper == 0 or (self.lower, self.upper) == (0, 1):
             raise InputError(
-                f"delta-presence from {written(self.lower)} to {written(self.upper)} cannot be met or promises nothing:"
-                " the lower bound must not be above the upper one, the upper one above 0, and not both 0 and 1."
+                f"delta-presence from {write_number(self.lower)} to {write_number(self.upper)} cannot be met or "
+                "promises nothing: the lower bound must not be above the upper one, the upper one above 0, and not both 0 and 1."
             )
         self._keep_name()
 

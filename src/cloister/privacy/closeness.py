@@ -37,10 +37,10 @@ from .rule import (
     class_of_cell,
     class_sums,
     most_at_share,
-    recorded,
+    recorded_counts,
     recorded_whole,
     shares,
-    written,
+    write_number,
 )
 
 
@@ -62,7 +62,7 @@ def ordered_distance(histogram: Histogram) -> Figures:
     which is the distance of Li et al. where nothing is missing, and otherwise the work of one way of moving, so never
     less than the distance.
     """
-    counts, whole = recorded(histogram), recorded_whole(histogram)
+    counts, whole = recorded_counts(histogram), recorded_whole(histogram)
     known = class_sums(histogram, counts)
     share, share_of_whole = known / class_sums(histogram, histogram.records), whole.sum() / histogram.whole.sum()
     return np.asarray(np.abs(share - share_of_whole) + share * _row_distance(histogram, counts, known))
@@ -217,13 +217,13 @@ class TCloseness(ClassRule):
     def words(self) -> str:
         """Return the rule as on the command line."""
         rest = {"equal": "", "ordered": ",ordered", "hierarchical": f",{self.spec}"}[self.distance]
-        return f"{self.model}:{self.column}={written(self.t)}{rest}"
+        return f"{self.model}:{self.column}={write_number(self.t)}{rest}"
 
     def sentence(self) -> str:
         """Return the rule in words."""
         by = {"equal": "", "ordered": ", values in their order", "hierarchical": f", values grouped by {self.spec}"}
         return (
-            f"the values of {self.column!r} in every class are at most {written(self.t)} from those of all input"
+            f"the values of {self.column!r} in every class are at most {write_number(self.t)} from those of all input"
             f" records (earth mover's distance{by[self.distance]})"
         )
 
@@ -238,7 +238,7 @@ class _Likeness(SensitiveRule):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
-        known, known_whole = class_sums(histogram, recorded(histogram)), int(recorded_whole(histogram).sum())
+        known, known_whole = class_sums(histogram, recorded_counts(histogram)), int(recorded_whole(histogram).sum())
         sizes, whole = class_sums(histogram, histogram.records), int(histogram.whole.sum())
         among_all = _excess(histogram, sizes, whole, self._limit)
         among_known = _excess(histogram, known, known_whole, self._limit)
@@ -285,7 +285,8 @@ class BetaLikeness(_Likeness):
     def sentence(self) -> str:
         """Return the rule in words."""
         return (
-            f"in every class each value of {self.column!r} is at most {written(1 + self.beta)} times as frequent as"
+            f"in every class each value of {self.column!r} is at most {write_number(1 + self.beta)} times as frequent"
+            " as"
             " among all input records"
         )
 

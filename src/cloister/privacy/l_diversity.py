@@ -33,9 +33,9 @@ from .rule import (
     class_of_cell,
     class_sums,
     most_by_share,
-    recorded,
+    recorded_counts,
     recorded_whole,
-    written,
+    write_number,
 )
 
 
@@ -70,7 +70,7 @@ class LDiversity(ClassRule):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
-        distinct = class_sums(histogram, (recorded(histogram) > 0).astype(np.int64))
+        distinct = class_sums(histogram, (recorded_counts(histogram) > 0).astype(np.int64))
         return distinct >= self.l
 
 
@@ -104,7 +104,7 @@ class EntropyLDiversity(SensitiveRule):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
-        counts = recorded(histogram)
+        counts = recorded_counts(histogram)
         total = class_sums(histogram, counts)
         logarithms: Figures = np.log(np.maximum(counts, 1))
         weighted = class_sums(histogram, counts * logarithms)
@@ -153,7 +153,7 @@ class RecursiveLDiversity(SensitiveRule):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
-        counts = recorded(histogram)
+        counts = recorded_counts(histogram)
         largest = counts.max(initial=0)
         keys = class_of_cell(histogram) * (largest + 1) + (largest - counts)
         counts = largest - np.sort(keys) % (largest + 1)  # descending within each class
@@ -171,7 +171,7 @@ class RecursiveLDiversity(SensitiveRule):
         """Return the rule in words."""
         others = "the most frequent" if self.l == 2 else f"the {self.l - 1} most frequent"
         return (
-            f"in every class the most frequent value of {self.column!r} is rarer than {written(self.c)} times all"
+            f"in every class the most frequent value of {self.column!r} is rarer than {write_number(self.c)} times all"
             f" values but {others}"
         )
 
@@ -210,7 +210,7 @@ class AlphaKAnonymity(SensitiveRule):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
-        counts = recorded(histogram)
+        counts = recorded_counts(histogram)
         total = class_sums(histogram, counts)
         share = class_maxima(histogram, counts) / np.maximum(total, 1)
         return (classes.sizes >= self.k) & (total > 0) & at_most(share, self.alpha)

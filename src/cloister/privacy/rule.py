@@ -113,12 +113,12 @@ class PrivacyRule(ABC):
         """Return the rule as on the command line."""
         described = self.describe()
         name = described.get("column", described.get("population"))
-        numbers = [written(number) for number in described.values() if isinstance(number, int | float)]
+        numbers = [write_number(number) for number in described.values() if isinstance(number, int | float)]
         return f"{self.model}{'' if name is None else f':{name}'}={','.join(numbers)}"
 
     def sentence(self) -> str:
         """Return the rule in words."""
-        told = {name: written(x) if isinstance(x, int | float) else x for name, x in vars(self).items()}
+        told = {name: write_number(x) if isinstance(x, int | float) else x for name, x in vars(self).items()}
         return self.says.format(**told)
 
 
@@ -205,7 +205,7 @@ def below(figures: Figures, limit: float | Figures) -> Mask:
 Number = TypeVar("Number", np.int64, np.float64)
 
 
-def recorded(histogram: Histogram) -> Counts:
+def recorded_counts(histogram: Histogram) -> Counts:
     """Return the records of each cell, 0 where the value is missing; shape (n_cells,)."""
     return np.where(histogram.value == histogram.missing, 0, histogram.records)
 
@@ -255,7 +255,7 @@ def most_by_share(classes: EquivalenceClasses, rule: ClassRule, holds: Mask, sha
     ``share``: that any value may have.
     """
     histogram = classes.histogram(rule)
-    counts = recorded(histogram)
+    counts = recorded_counts(histogram)
     total = class_sums(histogram, counts)
     kept = np.where(holds, total, most_at_share(total - class_maxima(histogram, counts), total, share))
     # What is missing counts for no share, but stands in no class without a recorded value.
@@ -288,7 +288,7 @@ SensitiveColumn = Annotated[str, Named("the name of a sensitive column")]
 """Fields of rules."""
 
 
-def written(number: float) -> str:
+def write_number(number: float) -> str:
     """Return a number as on the command line, in as few digits as give it back exactly.
 
     Examples

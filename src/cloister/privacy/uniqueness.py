@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.settings.constraints import Interval
 
-from .rule import TOLERANCE, Share, TableRule, at_most, checked_field, written
+from .rule import TOLERANCE, Share, TableRule, at_most, checked_field, write_number
 
 LARGEST_FRACTION_OF_PITMAN = 0.1
 """Dankar et al. (2012): above this sampling fraction their rule leaves Pitman's estimator."""
@@ -358,7 +358,7 @@ class PopulationUniqueness(TableRule):
     def words(self) -> str:
         """Return the rule as on the command line."""
         rest = "" if self.estimator == "dankar" else f",{self.estimator}"
-        return f"{self.model}:{self.size}={written(self.share)}{rest}"
+        return f"{self.model}:{self.size}={write_number(self.share)}{rest}"
 
 
 def _excess_uniques(sizes: NDArray[np.int64], share: float) -> int:

@@ -22,7 +22,7 @@ import polars as pl
 from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text
-from cloister.io.columns import listed, nearest_column
+from cloister.io.columns import list_columns, nearest_column
 from cloister.release.folder import read_data
 from cloister.release.head import CLUSTERS
 from cloister.release.manifest import AnyManifest, codes_of
@@ -73,7 +73,7 @@ class Answers:
                 asked, none = ASKED.get(name, (f"A column {name!r} is", "none of that name"))
                 raise InputError(
                     f"{asked} asked for, and this release of {self.kind} has {none}."
-                    f"{nearest_column(name, self.names)} It can be asked about: {listed(self.names)}.",
+                    f"{nearest_column(name, self.names)} It can be asked about: {list_columns(self.names)}.",
                     column=name,
                 )
         return self.bound(query)
@@ -83,7 +83,7 @@ class Answers:
         raise NotImplementedError
 
 
-def _listed(codes: object) -> list[str]:
+def _as_list(codes: object) -> list[str]:
     """One code or several, as a list."""
     named = [codes] if isinstance(codes, str) else [*codes] if isinstance(codes, Iterable) else []
     if not named or not all(isinstance(code, str) for code in named):
@@ -192,13 +192,13 @@ class ChunkAnswers(Answers):
         codes = [query[name] for name in dict.fromkeys((CODES, self.column)) if query.get(name) is not None]
         if not codes and self.table is not None:
             return self.table.answer(asked)
-        return self.count([code for one in codes or [None] for code in _listed(one)], asked)
+        return self.count([code for one in codes or [None] for code in _as_list(one)], asked)
 
     def labels_of_classes(self, name: str) -> pl.Series:
         """Return the label of each class in a column."""
         released = self.counts.released
         if name not in released.class_columns:
-            known = listed(released.class_columns)
+            known = list_columns(released.class_columns)
             raise InputError(
                 f"Codes are to be counted by {name!r}. "
                 + (
@@ -240,7 +240,7 @@ class TermAnswers(Answers):
 
     def bound(self, query: Conditions) -> CountBounds:
         """Bound how many patients have all ``codes``."""
-        return self.count(_listed(query.get(CODES)))
+        return self.count(_as_list(query.get(CODES)))
 
     def count(self, codes: Sequence[str]) -> CountBounds:
         """Bound how many patients have all of some codes.
@@ -313,7 +313,7 @@ class TrajectoryAnswers(Answers):
                 "An age is asked for without codes, whose age it would be. Give one or more, as "
                 f"{setting('codes', '401.9')}; a pair has its own age."
             )
-        named = [] if codes is None and pairs is not None else _listed(codes)
+        named = [] if codes is None and pairs is not None else _as_list(codes)
         return self._count([*((code, ages) for code in named), *_pairs_of(pairs)])
 
     def _count(self, asked: Sequence[Asked]) -> CountBounds:
@@ -343,7 +343,7 @@ def answers_from(
     if place is None or manifest.is_in_database:
         raise InputError(
             "Patients of the original are asked for. A release of claims states no bounds from which they could be "
-            f"counted. Count in its own files: {listed(manifest.with_records)}."
+            f"counted. Count in its own files: {list_columns(manifest.with_records)}."
         )
     answers: Answers = load(place)(folder, manifest, codebook, hierarchies)
     return answers

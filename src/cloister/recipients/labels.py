@@ -133,7 +133,7 @@ class LabelledColumn:
         each = [self._measure.meeting(part) for part in parts]
         nothing = np.zeros(len(self.labels), dtype=np.bool_)
         return Meeting.of(
-            np.logical_or.reduce([nothing, *(one.surely for one in each)]) | self._covered(parts),
+            np.logical_or.reduce([nothing, *(one.surely for one in each)]) | self._covers_group(parts),
             np.logical_or.reduce([nothing, *(one.possibly for one in each)]),
             np.sum([nothing.astype(np.float64), *(one.share for one in each)], axis=0),
         )
@@ -149,7 +149,7 @@ class LabelledColumn:
         spans = sorted(part for part in asked if isinstance(part, Stretch))
         named = [part for part in asked if not isinstance(part, Stretch)]
         finest = [one for one in named if not any(self.overlap(one, other) == [one] for other in named if other != one)]
-        return [*self._joined(spans), *finest]
+        return [*self._join_ranges(spans), *finest]
 
     def overlap(self, one: Part, other: Part) -> list[Part]:
         """Return the part that two parts have in common; none if they exclude each other."""
@@ -184,7 +184,7 @@ class LabelledColumn:
             return [span]
         return [text for text, number in numbers.items() if span.low <= float(str(number)) <= span.high]
 
-    def _joined(self, spans: Sequence[Stretch]) -> list[Stretch]:
+    def _join_ranges(self, spans: Sequence[Stretch]) -> list[Stretch]:
         """Ranges, those that overlap joined to one, and those of whole numbers that follow one another."""
         joined: list[Stretch] = []
         step = 1.0 if isinstance(self._measure, RangeLabels) and self._measure.is_whole else 0.0
@@ -241,7 +241,7 @@ class LabelledColumn:
     def _measure(self) -> "RangeLabels | NamedLabels":
         return RangeLabels.of(self) if self.is_measured else NamedLabels(self)
 
-    def _covered(self, parts: Sequence[Part]) -> Mask:
+    def _covers_group(self, parts: Sequence[Part]) -> Mask:
         """Whether some values are all that a group of a hierarchy file stands for."""
         found = np.zeros(len(self.labels), dtype=np.bool_)
         if isinstance(self.hierarchy, FileHierarchy) and not self.is_measured:

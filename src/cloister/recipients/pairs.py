@@ -62,12 +62,14 @@ class ReleasedPairs:
         patients = self.patients
         surely = np.logical_and.reduce([self._of_any(one.surely) for one in met])
         possibly = self._possibly(regions, [one.possibly for one in met])
-        return bounds_on(int(patients[surely].sum()), self._expected(regions, met), int(patients[possibly].sum()))
+        return bounds_on(
+            int(patients[surely].sum()), self._expected_patients(regions, met), int(patients[possibly].sum())
+        )
 
     def expect(self, asked: Sequence[Asked]) -> float:
         """Return the estimate of `count` alone; NaN where it is not known what a label covers."""
         regions = self._regions(asked)
-        return self._expected(regions, [self._meeting(region) for region in regions])
+        return self._expected_patients(regions, [self._meeting(region) for region in regions])
 
     def _regions(self, asked: Sequence[Asked]) -> list[Region]:
         """What is asked for, without what follows from the rest."""
@@ -140,7 +142,7 @@ class ReleasedPairs:
             found &= here >= chosen.bit_count()
         return found
 
-    def _expected(self, regions: Sequence[Region], met: Sequence[Meeting]) -> float:
+    def _expected_patients(self, regions: Sequence[Region], met: Sequence[Meeting]) -> float:
         """The patients times the probability that their pairs are in all regions."""
         possible = np.logical_and.reduce([self._of_any(one.possibly) for one in met])
         near = np.flatnonzero(possible[self.owner] & np.logical_or.reduce([one.possibly for one in met]))

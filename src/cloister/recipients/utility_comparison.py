@@ -16,8 +16,8 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 from cloister.release.folder import read_data, read_manifest
 from cloister.release.head import CODEBOOK
-from cloister.release.manifest import typed
-from cloister.shapes.table.method.describe import grouped, naive_bayes_auc
+from cloister.release.manifest import parse_manifest
+from cloister.shapes.table.method.describe import group_values, naive_bayes_auc
 
 from .answers import ChunkAnswers, TableAnswers, answers_from
 from .labels import LabelledColumn, Meeting
@@ -137,14 +137,14 @@ class Beside:
         for frame, is_original in ((self.original, True), (self.released, False)):
             outcome = (as_text(frame[target]).fill_null("") == value).to_numpy()
             half = np.random.default_rng(0).permutation(outcome.size) % 2 == 0
-            columns = [grouped(frame[name]) if is_original else as_text(frame[name]) for name in self.asked]
+            columns = [group_values(frame[name]) if is_original else as_text(frame[name]) for name in self.asked]
             found.append(naive_bayes_auc(columns, outcome, half))
         return found[0], found[1]
 
 
 def beside_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> Beside:
     """Return a verified release of a table beside the table that it was made of."""
-    manifest, codebook = typed(read_manifest(folder)), read_data(folder / CODEBOOK, ",").cast(pl.String)
+    manifest, codebook = parse_manifest(read_manifest(folder)), read_data(folder / CODEBOOK, ",").cast(pl.String)
     answers = answers_from(folder, manifest, codebook, hierarchies)
     table = answers.table if isinstance(answers, ChunkAnswers) else answers
     if not isinstance(table, TableAnswers):

@@ -49,18 +49,18 @@ class Derived(ABC):
             inside = manifest
             for name in place[:-1]:
                 inside = inside.setdefault(name, {})
-            inside[place[-1]] = published(part)
+            inside[place[-1]] = publish_part(part)
         return manifest
 
     def differing(self, manifest: Manifest) -> list[str]:
         """Return the places of a manifest that say something else than what follows, or in another order."""
-        parts = {place: published(part) for place, part in self.parts().items()}
+        parts = {place: publish_part(part) for place, part in self.parts().items()}
         return [
             ".".join(place) for place, part in parts.items() if json.dumps(_at(manifest, place)) != json.dumps(part)
         ]
 
 
-def published(part: Part) -> object:
+def publish_part(part: Part) -> object:
     """Return a part of a manifest as JSON has it."""
     if isinstance(part, Section):
         return part.published()

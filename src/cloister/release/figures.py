@@ -87,7 +87,7 @@ def figures_of(shown: ReportCounts, created: str) -> Figures:
             "class_sizes": {
                 "of": shown.of,
                 "by": shown.by,
-                "bands": banded(shown.sizes, members=shown.members),
+                "bands": band_sizes(shown.sizes, members=shown.members),
                 "before": None,
             },
             "marginals": [_marginal(column, shown.k) for column in shown.columns],
@@ -103,7 +103,7 @@ def _plain(found: UniqueRecords) -> Figures:
 
 def exact_figures_of(counts: ReportCounts, original: OriginalCounts, published: Figures) -> Figures:
     """Return the same with exact counts of the original, for the custodian; unreleased labels are not named either."""
-    before = None if original.sizes is None else banded(original.sizes, members=counts.members)
+    before = None if original.sizes is None else band_sizes(original.sizes, members=counts.members)
     return published | {
         "class_sizes": published["class_sizes"] | {"before": before},
         "marginals": [_exact_marginal(column, original.labels.get(column.column)) for column in counts.columns],
@@ -117,7 +117,7 @@ def label_counts(texts: pl.Series, records: pl.Series | None = None) -> dict[Lab
     return dict(zip(counted["label"].to_list(), counted["n"].to_list(), strict=True))
 
 
-def banded(sizes: pl.Series, *, members: bool) -> dict[str, int]:
+def band_sizes(sizes: pl.Series, *, members: bool) -> dict[str, int]:
     """Return how many members, or how many classes, there are by the size of the class."""
     found = {}
     for low, high in pairwise(BANDS):

@@ -126,7 +126,7 @@ def any_manifest(folder: Path) -> Manifest:
         )
     if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
-    manifest = _loaded(path)
+    manifest = _load_json(path)
     if isinstance(manifest, dict):
         stated = outline_of(manifest)
         if stated.schema_ in (SCHEMA, UNBOUND) and isinstance(stated.files, dict):
@@ -134,7 +134,7 @@ def any_manifest(folder: Path) -> Manifest:
     raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
 
 
-def _loaded(path: Path) -> object:
+def _load_json(path: Path) -> object:
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         """Refuse a key that stands twice, of which others would read another value."""
         if len(dict(pairs)) != len(pairs):
@@ -254,7 +254,7 @@ def report_json(manifest: ListsFiles, warnings: Sequence[str], shown: Mapping[st
 
 def figure_failures(folder: Path, manifest: ListsFiles, shown: Mapping[str, object]) -> list[str]:
     """Whether ``report.json`` shows other figures than those that follow; its warnings are bound by its hash alone."""
-    report = _loaded(folder / FIGURES)
+    report = _load_json(folder / FIGURES)
     warnings = report.get("warnings") if isinstance(report, dict) else None
     is_worded = isinstance(warnings, list) and all(isinstance(one, str) for one in warnings)
     if is_worded and (folder / FIGURES).read_bytes() == report_json(manifest, warnings or [], shown):
@@ -264,7 +264,7 @@ def figure_failures(folder: Path, manifest: ListsFiles, shown: Mapping[str, obje
 
 def read_figures(folder: Path) -> Figures:
     """Return the figures beside the manifest that the report of a folder shows."""
-    shown = _loaded(folder / FIGURES)
+    shown = _load_json(folder / FIGURES)
     assert isinstance(shown, dict)
     figures: Figures = shown["figures"]
     return figures

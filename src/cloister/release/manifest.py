@@ -29,7 +29,7 @@ GENERALIZED = ("cba", "ugaclip", "apriori", "generalization")
 """The methods for code sets whose releases hold generalized codes."""
 
 
-class Outline(BaseModel):
+class UntypedManifest(BaseModel):
     """What a manifest says of itself before its type is known, whoever wrote it: any of it may be anything."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -50,9 +50,9 @@ class Outline(BaseModel):
         return self.files if isinstance(self.files, dict) else {}
 
 
-def outline_of(manifest: Manifest) -> Outline:
+def outline_of(manifest: Manifest) -> UntypedManifest:
     """Return what a manifest says of itself."""
-    return Outline.model_validate(manifest)
+    return UntypedManifest.model_validate(manifest)
 
 
 def form_of(manifest: Manifest) -> str:
@@ -65,7 +65,7 @@ def form_of(manifest: Manifest) -> str:
     return str(stated.shape)
 
 
-def typed(manifest: Manifest) -> AnyManifest:
+def parse_manifest(manifest: Manifest) -> AnyManifest:
     """Return a manifest as its type, which is loaded only then; an `InputError` if it is not what a type says."""
     form = FORMS.get(form_of(manifest))
     if form is None:
@@ -76,7 +76,7 @@ def typed(manifest: Manifest) -> AnyManifest:
 
 def with_parts(manifest: AnyManifest, **parts: object) -> AnyManifest:
     """Return a manifest with other parts, as JSON has them."""
-    return typed(manifest.published() | parts)
+    return parse_manifest(manifest.published() | parts)
 
 
 def rules_of(manifest: AnyManifest) -> list[Manifest]:

@@ -40,7 +40,7 @@ INTERNAL = "internal.json"
 
 
 @dataclass(frozen=True)
-class Custody:
+class CustodianFiles:
     """What only the custodian may see: never part of a release folder."""
 
     figures: Figures = field(repr=False)  # exact figures, paths and the hash of the input
@@ -79,7 +79,7 @@ class Release(ABC):
 
     manifest: AnyManifest
     derived: Derived = field(repr=False)
-    custody: Custody = field(repr=False)
+    custody: CustodianFiles = field(repr=False)
     attack: AttackOnFiles | None = field(default=None, repr=False, kw_only=True)
 
     @property

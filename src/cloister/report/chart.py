@@ -148,7 +148,7 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
             row.recommended,
             written,
         )
-        for row, spot, written in zip(rows, spots, _written(rows, spots), strict=True)
+        for row, spot, written in zip(rows, spots, _label_points(rows, spots), strict=True)
     )
     best = sorted((dot.x, dot.y) for dot in dots if dot.on_frontier)
     path = " ".join(f"{'L' if place else 'M'}{x} {y}" for place, (x, y) in enumerate(best))
@@ -156,7 +156,7 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
     return Scatter((across, upwards), dots, path, *marks)
 
 
-def _written(rows: Sequence[Placed], spots: Sequence[tuple[float, float]]) -> list[str]:
+def _label_points(rows: Sequence[Placed], spots: Sequence[tuple[float, float]]) -> list[str]:
     """What is written beside each point: its name, with those of later points so near that names would overlap."""
     names: dict[int, list[str]] = {}
     for place, row in enumerate(rows):

@@ -30,7 +30,7 @@ ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedu
 """Roles of the columns of claims in which codes of each kind are looked for."""
 
 
-def _compiled(kind: str) -> "BytecodeCache | None":
+def _template_cache(kind: str) -> "BytecodeCache | None":
     """Where compiled templates are kept; what a kind of environment does with values is compiled into them."""
     from jinja2 import FileSystemBytecodeCache
 
@@ -55,7 +55,7 @@ def environment() -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_compiled("page"),
+        bytecode_cache=_template_cache("page"),
     )
     environment.filters |= {
         "number": _number,
@@ -168,7 +168,8 @@ def render_readme(manifest: Section) -> bytes:
 def on_lines() -> "Environment":
     """Return the templates of text in lines and cells: what is filled in makes no new ones."""
     return environment().overlay(
-        finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"), bytecode_cache=_compiled("lines")
+        finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"),
+        bytecode_cache=_template_cache("lines"),
     )
 
 

@@ -247,7 +247,7 @@ def _combine(sample: _Target, recorded: Mapping[str, pl.Series]) -> Iterator[_Se
     features = {name: each for name, each in features.items() if each.shape[1]}
     goal = _goal(sample)
     left = goal - goal.mean(axis=0)
-    ranked = sorted(features, key=lambda name: -_explained(features[name], left))[:MOST_COMBINED]
+    ranked = sorted(features, key=lambda name: -_explained_share(features[name], left))[:MOST_COMBINED]
     if (
         not ranked
         or sample.measure_removed(_linear(sample, np.hstack([features[name] for name in ranked]))) < DETERMINED
@@ -256,7 +256,7 @@ def _combine(sample: _Target, recorded: Mapping[str, pl.Series]) -> Iterator[_Se
     chosen: list[str] = []
     while len(chosen) < len(ranked):
         chosen.append(
-            max((name for name in ranked if name not in chosen), key=lambda one: _explained(features[one], left))
+            max((name for name in ranked if name not in chosen), key=lambda one: _explained_share(features[one], left))
         )
         trial = np.hstack([features[one] for one in chosen])
         removed = sample.measure_removed(_linear(sample, trial))
@@ -362,7 +362,7 @@ def _goal(target: _Target) -> Floats:
     return dummies
 
 
-def _explained(features: Floats, left: Floats) -> float:
+def _explained_share(features: Floats, left: Floats) -> float:
     """Return how much of what is left features explain, as a share of its variance."""
     whole = float((left**2).sum())
     along = features.T @ left / np.sqrt(features.shape[0])

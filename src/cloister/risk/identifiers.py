@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cloister.results import Disclosing
+from cloister.results import DisclosiveColumn
 
 from .column_names import is_named_survey_weight, words_of
 
@@ -38,7 +38,7 @@ CLASSES = {
 """The classes of 45 CFR 164.514(b)(2)(i), by their letter there."""
 
 
-class Speaking(NamedTuple):
+class IdentifierName(NamedTuple):
     """What the name of a column says."""
 
     letter: str
@@ -93,7 +93,7 @@ _OF_PLACES_AND_THINGS = frozenset(
 """Words that make a name or number one of something else than a person."""
 
 
-def what_a_name_says(name: str) -> Speaking | None:
+def what_a_name_says(name: str) -> IdentifierName | None:
     """Return the class of identifiers that the name of a column speaks of, if any.
 
     Examples
@@ -105,12 +105,12 @@ def what_a_name_says(name: str) -> Speaking | None:
     joined = " ".join(words)
     for letter, pattern in _STRONG:
         if re.fullmatch(pattern, joined):
-            return Speaking(letter, strong=True)
+            return IdentifierName(letter, strong=True)
     if _OF_PLACES_AND_THINGS & set(words):
         return None
     for letter, pattern in _WEAK:
         if any(re.fullmatch(pattern, word) for word in words):
-            return Speaking(letter, strong=False)
+            return IdentifierName(letter, strong=False)
     return None
 
 
@@ -228,7 +228,9 @@ ONE_PERSON = 0.8  # of the doubt about a value that whose record it is takes awa
 GROUPS = 0.05  # a column with fewer values than this share of the records tells groups apart, not patients
 
 
-def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Iterable[pl.Series]) -> list[Disclosing]:
+def repeated_patients(
+    columns: Mapping[str, pl.Series], quasi_identifiers: Iterable[pl.Series]
+) -> list[DisclosiveColumn]:
     """Return the columns left out that tell patients apart who have several records.
 
     Such a column has many values, some of them in several records, and is called after patients; or records of the same
@@ -243,7 +245,7 @@ def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Itera
             many[name] = values
     quasi = [*quasi_identifiers] if many else []
     many = {name: values for name, values in many.items() if is_named_patient(name) or _may_tell(name, values, quasi)}
-    ordered_ones = [ordered(one) for one in quasi] if many else []
+    ordered_ones = [order_values(one) for one in quasi] if many else []
     for name, values in many.items():
         text = values.cast(pl.String)
         said = [] if is_named_patient(name) else [one for one in ordered_ones if _says(text, one)]
@@ -251,7 +253,7 @@ def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Itera
             one for one in said if not any(_says(other.cast(pl.String), one) for other in said if other is not one)
         ]
         if is_named_patient(name) or len(alone) >= 2:
-            found.append(Disclosing(name, "several records of a patient"))
+            found.append(DisclosiveColumn(name, "several records of a patient"))
     return found
 
 
@@ -281,13 +283,13 @@ def _says(column: pl.Series, value: pl.Series) -> bool:
     return share_said(*looked_at) > ONE_PERSON
 
 
-def free_texts(columns: Mapping[str, pl.Series]) -> list[Disclosing]:
+def free_texts(columns: Mapping[str, pl.Series]) -> list[DisclosiveColumn]:
     """Return the columns of text in which most records have several words that no other record has."""
     found = []
     for name, values in columns.items():
         if values.dtype == pl.String and len(values) >= LEAST_RECORDS:
             is_free = values.is_unique() & values.str.contains(WORDS).fill_null(value=False)
-            found += [Disclosing(name, "free text")] if is_free.sum() > FREE * len(values) else []
+            found += [DisclosiveColumn(name, "free text")] if is_free.sum() > FREE * len(values) else []
     return found
 
 
@@ -331,7 +333,7 @@ def _apart(is_number: bool, *groups: str) -> pl.Expr:
     return pl.when(n > 1).then(1 - (pl.len().over(*groups, "value") - 1) / (n - 1))
 
 
-def ordered(text: pl.Series) -> pl.Series:
+def order_values(text: pl.Series) -> pl.Series:
     """Return numbers as such, and days as numbers of days; any other text as it is."""
     numbers = text.cast(pl.Float64, strict=False)
     if numbers.null_count() == text.null_count():

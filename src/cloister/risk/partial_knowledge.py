@@ -223,14 +223,14 @@ def partial_knowledge(
             every = sum(comb(int(size), m) * int(count) for size, count in records_by_size)
             counted = every <= MOST_COUNTED and n_items <= WIDEST
         if counted:
-            levels.append(_counted(sets, postings, sizes, m, k, levels))
+            levels.append(_count_sets(sets, postings, sizes, m, k, levels))
         if m in known:
-            risks[m] = _exact(levels[-1], k) if counted else _sampled(sets, postings, m, k, levels[-1], seed)
+            risks[m] = _exact(levels[-1], k) if counted else _sample_sets(sets, postings, m, k, levels[-1], seed)
     occurring = int(np.count_nonzero(np.diff(postings.offsets)))
     return PartialKnowledge(sizes.size, occurring, k, seed, tuple(risks[m] for m in sorted(risks)))
 
 
-def _counted(
+def _count_sets(
     sets: ItemSets, postings: ItemRecords, sizes: Integers, m: int, k: int, levels: list[_CountedSets]
 ) -> _CountedSets:
     """Count the sets of ``m`` items; records with fewer items keep the result of their whole set."""
@@ -270,7 +270,9 @@ def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
     )
 
 
-def _sampled(sets: ItemSets, postings: ItemRecords, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
+def _sample_sets(
+    sets: ItemSets, postings: ItemRecords, m: int, k: int, level: _CountedSets, seed: int
+) -> KnowledgeRisk:
     random = np.random.default_rng([seed, m])
     more = np.diff(sets.offsets) > level.m
     worst, given_up = [], 0

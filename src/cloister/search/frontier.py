@@ -115,11 +115,11 @@ class Frontier(Generic[Waiting]):
 
     def measure(self, index: Sequence[int]) -> Candidate:
         """Measure a transformation that is given by its place among the levels worth trying."""
-        return self._problem.measure(self._named(index))
+        return self._problem.measure(self._levels_named(index))
 
     def suggest(self, candidate: Candidate) -> None:
         """Take in a safe transformation found otherwise; a level that merges nothing stands for the one below it."""
-        levels = self._named(self._index(candidate.levels))
+        levels = self._levels_named(self._index(candidate.levels))
         self._keep(candidate if levels == candidate.levels else self._problem.measure(levels))
 
     def _keep(self, candidate: Candidate) -> None:
@@ -132,7 +132,7 @@ class Frontier(Generic[Waiting]):
         # A box that can only tie matters as well: the tie break may choose a transformation of it.
         return box.bound <= self.least + TOLERANCE
 
-    def _named(self, index: Sequence[int]) -> tuple[int, ...]:
+    def _levels_named(self, index: Sequence[int]) -> tuple[int, ...]:
         """Return the levels that these are of those worth trying."""
         return tuple(own[i] for own, i in zip(self._levels, index, strict=True))
 
@@ -152,7 +152,7 @@ class Explored:
     workspace: Workspace  # the memory used, for the next box
 
 
-def explored(task: Task, workspace: Workspace, box: Box, best: Best, work: int) -> Explored:
+def explore_box(task: Task, workspace: Workspace, box: Box, best: Best, work: int) -> Explored:
     """Search one box for about so many visits of row groups; for more, with more memory, where that changed nothing.
 
     A box of which something was handed over never comes back as it was: it was cut before, or is done with.
@@ -215,7 +215,7 @@ class _Group:
     """Some attributes, searched by themselves."""
 
     def __init__(self, problem: SearchProblem, attributes: NDArray[np.int64]) -> None:
-        self._problem = projected(problem, attributes)
+        self._problem = project_problem(problem, attributes)
         self._frontier: Frontier[Box] = Frontier(self._problem, None)
         self._frontier.push(self._frontier.whole)
         self._descents = islice(descents(self._problem), DESCENTS)
@@ -238,12 +238,12 @@ class _Group:
             self._frontier.suggest(candidate)
         box = self._frontier.pop()
         if box is not None:
-            found = explored(self._frontier.task, self._workspace, box, self._frontier.reference(), WORK)
+            found = explore_box(self._frontier.task, self._workspace, box, self._frontier.reference(), WORK)
             self._workspace = found.workspace
             self._frontier.learn(found.best, found.statistics, found.left)
 
 
-def projected(problem: SearchProblem, attributes: NDArray[np.int64]) -> SearchProblem:
+def project_problem(problem: SearchProblem, attributes: NDArray[np.int64]) -> SearchProblem:
     """Return the problem of some attributes alone, with the weights that they have among all.
 
     Of the rules, what they ask of class sizes at least.

@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.boxes import VISITED, Box, generalization_bound, settled
+from cloister.kernels.boxes import VISITED, Box, generalization_bound, settle_boxes
 from cloister.kernels.layout import TOLERANCE
 from cloister.kernels.segments import Workspace
 from cloister.results import SearchResult
 
 from .bfs import bfs
-from .frontier import Explored, Frontier, explored, projected_bounds
+from .frontier import Explored, Frontier, explore_box, projected_bounds
 from .greedy import descents
 from .problem import Candidate, Progress, Report, SearchProblem
 from .search_run import no_safe_transformation
@@ -77,25 +77,25 @@ class _Checker:
 
     def take(self, box: Box | Settled) -> None:
         """Work on a box."""
-        rest = self._explored(box) if isinstance(box, Box) else self._by_corners(box)
+        rest = self._explore(box) if isinstance(box, Box) else self._by_corners(box)
         for part in rest:
             self._frontier.push(part)
 
-    def _explored(self, box: Box) -> Iterator[Box | Settled]:
+    def _explore(self, box: Box) -> Iterator[Box | Settled]:
         """Search a box as far as class sizes go."""
         task = self._frontier.task
-        raised = self._raised(box)
+        raised = self._raise_lower(box)
         if raised is None or raised.bound > self._frontier.least + TOLERANCE:
             return
-        found = explored(task, self._workspace or Workspace(task), raised, self._frontier.reference(), WORK_BY_RULES)
+        found = explore_box(task, self._workspace or Workspace(task), raised, self._frontier.reference(), WORK_BY_RULES)
         self._workspace = found.workspace
         self._frontier.statistics += found.statistics
         # Further rules only suppress more, so what class sizes refute needs no other look.
         yield from found.left
-        for rest in settled(task, found.best):
+        for rest in settle_boxes(task, found.best):
             yield Settled(rest.lower, rest.upper, rest.bound, rest.suppressed, rest.suppressed)
 
-    def _raised(self, box: Box) -> Box | None:
+    def _raise_lower(self, box: Box) -> Box | None:
         """Raise the lower transformation, attribute by attribute, to where not all below suppresses too much."""
         if self._refutes(box.upper):
             return None
@@ -307,7 +307,7 @@ class _Workers:
         while len(self) < self._threads and (box := self._frontier.pop()) is not None:
             task = self._frontier.task
             workspace = self._idle.pop() if self._idle else Workspace(task)
-            future = self._executor.submit(explored, task, workspace, box, self._frontier.reference(), work)
+            future = self._executor.submit(explore_box, task, workspace, box, self._frontier.reference(), work)
             self._exploring[future] = box.bound
 
     def collect(self) -> None:

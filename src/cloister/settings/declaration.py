@@ -23,7 +23,7 @@ Given: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Words:
+class ColumnAssignments:
     """``COLUMN=VALUE`` as typed: which column a word is about is known once the columns of the data are."""
 
     texts: tuple[str, ...]
@@ -33,7 +33,7 @@ class Words:
         return bool(self.texts or self.later)
 
 
-ByColumn = Mapping[str, Value] | Words
+ByColumn = Mapping[str, Value] | ColumnAssignments
 """A value for each column, or the words that say so."""
 
 
@@ -86,7 +86,7 @@ class Setting:
     @property
     def by_column(self) -> bool:
         """Whether it has a value for each column."""
-        return Words in get_args(self.kind)
+        return ColumnAssignments in get_args(self.kind)
 
     @property
     def typed(self) -> Kind:
@@ -102,7 +102,7 @@ class Setting:
     def in_toml(self) -> Kind:
         """Its type in a job, with what limits it; None where it may be left out."""
         assert self.key is not None
-        parts = [part for part in get_args(self.kind) if part not in (NoneType, Words)]
+        parts = [part for part in get_args(self.kind) if part not in (NoneType, ColumnAssignments)]
         kind = self.key.kind or (parts[0] if self.by_column or NoneType in get_args(self.kind) else self.kind)
         kind = str if kind is Path else kind
         limit = self.constraint

@@ -56,7 +56,7 @@ def _adapter(kind: Kind) -> "TypeAdapter[Kind]":
     return TypeAdapter(kind)
 
 
-def typed(content: Content, kind: type[T], name: str, inside: Sequence[str] = ()) -> T:
+def parse_section(content: Content, kind: type[T], name: str, inside: Sequence[str] = ()) -> T:
     """Return the record that a section of a TOML file states."""
     from pydantic import ValidationError
 
@@ -100,7 +100,7 @@ def _place(keys: Sequence[str], kind: Kind) -> tuple[list[str], list[str], str, 
         if key not in fields:
             break
         passed.append(key)
-        allowed, by_name = _allowed(fields[key].type, keys)
+        allowed, by_name = _describe_key(fields[key].type, keys)
         inner = _section(fields[key].type)
         if inner is None:
             break
@@ -108,7 +108,7 @@ def _place(keys: Sequence[str], kind: Kind) -> tuple[list[str], list[str], str, 
     return passed, [field.name for field in dataclasses.fields(kind)], allowed, by_name
 
 
-def _allowed(annotation: Kind, keys: Sequence[str]) -> tuple[str, bool]:
+def _describe_key(annotation: Kind, keys: Sequence[str]) -> tuple[str, bool]:
     """Return what a key may be, and whether the error is at one of the names that it has values for.
 
     A choice for each name is described, rather than all names together.

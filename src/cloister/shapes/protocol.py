@@ -31,7 +31,7 @@ Options = TypeVar("Options", bound=RunOptions)
 Read = TypeVar("Read")
 
 
-class Voice(Protocol):
+class ProgressListener(Protocol):
     """How a run tells somebody who waits for it what it does; a front end has one."""
 
     def note(self, text: str, *, always: bool = False) -> None:
@@ -48,14 +48,14 @@ class Voice(Protocol):
         yield None
 
 
-class Silence(Voice):
+class NullListener(ProgressListener):
     """Says nothing."""
 
     def note(self, text: str, *, always: bool = False) -> None:
         """Say nothing."""
 
 
-SILENCE: Voice = Silence()
+SILENCE: ProgressListener = NullListener()
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Run:
     """What a run has beside its settings."""
 
     watch: Stopwatch = field(default_factory=Stopwatch)
-    voice: Voice = SILENCE
+    voice: ProgressListener = SILENCE
     # engines that count tables where they are, kept open until everything was written
     engines: ExitStack = field(default_factory=ExitStack, repr=False)
 

@@ -21,7 +21,7 @@ from cloister.io.tally import read_packed
 from cloister.settings.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea
-from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, parsed
+from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, parse_dates
 from .records import Files, People, Profile, SourceRecords, members_at
 
 # What is made of a collection: the input of a shape, or of claims one of the two
@@ -35,7 +35,7 @@ NAMES = tuple(PROFILES)  # Words before the colon
 WRITTEN = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 
-def made(profile: Profile, files: Files, form: Form) -> Source:
+def make_input(profile: Profile, files: Files, form: Form) -> Source:
     """The input of a shape."""
     people = profile.people(files).checked()
     if form in ("table", "patients"):
@@ -99,7 +99,7 @@ def _with_ages(conditions: SourceRecords, people: People) -> SourceRecords:
     known = conditions.frame[ID].is_in(births[ID].implode()) | conditions.frame[AGE].is_not_null()
     conditions = conditions.without(~known, "the birth of the patient is not known")
     joined = conditions.frame.join(births, on=ID, how="left", maintain_order="left")
-    days = parsed(joined[DATE])
+    days = parse_dates(joined[DATE])
     ages = completed_years(joined["born"], days["start"])
     # 0 where an event is known to be of the year or month of birth alone
     is_birth = (ages < 0) & (days["start"].dt.year() == joined["born"].dt.year()) & ~days["whole"]
@@ -137,7 +137,7 @@ class Profiled:
         return tuple(sorted(file for file in self.path.iterdir() if file.is_file() and not file.name.startswith(".")))
 
 
-def profiled(place: object) -> Profiled | None:
+def parse_profile(place: object) -> Profiled | None:
     """What ``PROFILE:PATH`` says; None where it is the name of a file, or of something else.
 
     Examples
@@ -173,7 +173,7 @@ def read_table(
     place: Place, form: Form = "table", *, usual_delimiter: str | None = None, **how: Unpack[HowRead]
 ) -> Source:
     """The table in a file, or the one that a profile makes of a collection of files."""
-    collection = profiled(place)
+    collection = parse_profile(place)
     if collection is not None:
         reading = ReadingWords(**how)
         if reading.cleaning:
@@ -182,7 +182,7 @@ def read_table(
                 "are written. Leave it out."
             )
         files = Files(collection.name, members_at(collection.path, collection.name), reading)
-        return made(PROFILES[collection.profile], files, form)
+        return make_input(PROFILES[collection.profile], files, form)
     return table_in_file(place, usual_delimiter=usual_delimiter, **how)
 
 
@@ -193,7 +193,7 @@ def read_claim_tables(patients: Place, claims: Place, **how: Unpack[HowRead]) ->
 
 def read_claims(place: Place, **how: Unpack[HowRead]) -> Source:
     """The table of claims; as packed text where it stands in a large file of its own."""
-    if isinstance(place, Query) or profiled(place) is not None:
+    if isinstance(place, Query) or parse_profile(place) is not None:
         return read_table(place, "claims", **how)
     return read_packed(place, **how)
 

@@ -14,7 +14,7 @@ RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"  # A date without hyphens
 Columns = Mapping[str, str | pl.Expr]
 
 
-def parsed(text: pl.Series) -> pl.DataFrame:
+def parse_dates(text: pl.Series) -> pl.DataFrame:
     """What dates say, one row each.
 
     Returns
@@ -60,15 +60,15 @@ def first_and_rest(frame: pl.DataFrame, key: str, code: str, first: str, rest: s
     [('1', '401.9', '250.00')]
     """
     grouped = frame.group_by(key, maintain_order=True).agg(pl.col(code).unique(maintain_order=True).alias("all"))
-    return grouped.select(key, *parted("all", first, rest))
+    return grouped.select(key, *split_first_code("all", first, rest))
 
 
-def parted(column: str, first: str, rest: str) -> Sequence[pl.Expr]:
+def split_first_code(column: str, first: str, rest: str) -> Sequence[pl.Expr]:
     """The first of the codes in a column of lists, and the others separated by spaces."""
     others = pl.col(column).list.slice(1).list.join(" ")
     return (pl.col(column).list.first().alias(first), pl.when(pl.col(column).list.len() > 1).then(others).alias(rest))
 
 
-def listed(columns: Sequence[str] | Sequence[pl.Expr]) -> pl.Expr:
+def list_codes(columns: Sequence[str] | Sequence[pl.Expr]) -> pl.Expr:
     """A list of the codes in some columns, in their order, each once, without what is missing."""
     return pl.concat_list(columns).list.drop_nulls().list.unique(maintain_order=True)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.csv import is_text, text_of, unpacked
+from cloister.io.csv import is_text, text_of, unpack
 
 from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX
 from .records import Files, Member, People, Profile, Row, SourceRecords, frame_of_rows, without_left
@@ -121,9 +121,9 @@ def claims(files: Files) -> SourceRecords:
     by_kind = _resources(files, ["Claim", "Encounter", "Condition", "Procedure"])
     for each in by_kind.values():
         _once(each)
-    had = [_coded(one, ICD) for one in by_kind["Condition"] if _is_true(one)]
-    done = [_coded(one, PROCEDURES) for one in by_kind["Procedure"] if one.text("status") not in NOT_DONE]
-    records = _made(by_kind, had, done) if by_kind["Claim"] else _visits(by_kind, had, done)
+    had = [_codes_of(one, ICD) for one in by_kind["Condition"] if _is_true(one)]
+    done = [_codes_of(one, PROCEDURES) for one in by_kind["Procedure"] if one.text("status") not in NOT_DONE]
+    records = _make_records(by_kind, had, done) if by_kind["Claim"] else _visits(by_kind, had, done)
     n_left = len(by_kind["Procedure"]) - len(done)
     return records.noted(n_left, "procedures that are not done, in preparation or in error")
 
@@ -139,7 +139,7 @@ def _person(resource: _Resource) -> Row:
 
 def _condition(resource: _Resource, encounters: Mapping[str, _Resource]) -> tuple[Row, str | None]:
     patient, why = _subject(resource)
-    visit = encounters.get(referred(resource.text("encounter", "reference"), "Encounter") or "")
+    visit = encounters.get(referred_id(resource.text("encounter", "reference"), "Encounter") or "")
     onset = resource.text("onsetDateTime") or resource.text("onsetPeriod", "start")
     if all(_at(resource.content, name) is None for name in ONSETS):
         onset = (visit.text("period", "start") if visit else None) or resource.text("recordedDate")
@@ -155,12 +155,12 @@ def _condition(resource: _Resource, encounters: Mapping[str, _Resource]) -> tupl
     return resource.row(row), why or (None if _is_true(resource) else "entered in error, or refuted")
 
 
-def _coded(resource: _Resource, systems: Sequence[str]) -> _CodedResource:
+def _codes_of(resource: _Resource, systems: Sequence[str]) -> _CodedResource:
     code = _code_of(_at(resource.content, "code"), systems, SNOMED)
     return _CodedResource(code, _subject(resource)[0], resource)
 
 
-def _made(by_kind: ByKind, had: Coded, done: Coded) -> SourceRecords:
+def _make_records(by_kind: ByKind, had: Coded, done: Coded) -> SourceRecords:
     encounters = _once(by_kind["Encounter"])
     conditions, procedures = ({name: one for one in each if (name := one.resource.text("id"))} for each in (had, done))
     rows = (_claim(one, encounters, conditions, procedures) for one in by_kind["Claim"])
@@ -180,7 +180,9 @@ def _claim(
     items = _all_at(content, "item")
     billed = [_code_in(_at(item, "productOrService"), PROCEDURES) for item in items]
     names = [
-        referred(_text_at(one, "reference"), "Encounter") or "" for item in items for one in _all_at(item, "encounter")
+        referred_id(_text_at(one, "reference"), "Encounter") or ""
+        for item in items
+        for one in _all_at(item, "encounter")
     ]
     visits = [encounters[name] for name in names if name in encounters]
     diagnoses, theirs = _entries(content, "diagnosis", "Condition", conditions, ICD)
@@ -205,7 +207,7 @@ def _entries(content: Json, name: str, kind: str, known: ById, systems: Sequence
     codes, owners = list[str | None](), list[str | None]()
     for entry in sorted(_all_at(content, name), key=place):
         code = _code_of(_at(entry, f"{name}CodeableConcept"), systems, SNOMED)
-        meant = known.get(referred(_text_at(entry, f"{name}Reference", "reference"), kind) or "")
+        meant = known.get(referred_id(_text_at(entry, f"{name}Reference", "reference"), kind) or "")
         codes.append(code or (meant.code if meant else None))
         owners += [meant.patient] if meant else []
     return codes, owners
@@ -230,7 +232,7 @@ def _visit(resource: _Resource, of_visits: Sequence[Mapping[str, Texts]]) -> tup
 def _by_visit(records: Coded, encounters: Mapping[str, _Resource]) -> Mapping[str, Texts]:
     rows, found = [], dict[str, list[str | None]]()
     for one in records:
-        visit = referred(one.resource.text("encounter", "reference"), "Encounter")
+        visit = referred_id(one.resource.text("encounter", "reference"), "Encounter")
         if visit is not None and visit in encounters and one.patient is not None:
             rows.append(one.resource.row({ID: one.patient, OWNER: _subject(encounters[visit])[0]}))
             found.setdefault(visit, []).append(one.code)
@@ -292,13 +294,13 @@ def _resources(files: Files, kinds: Collection[str]) -> dict[str, list[_Resource
 
 def _in_member(member: Member, kinds: Collection[str]) -> Iterator[tuple[str, _Resource]]:
     """The resources of some kinds in a file: one a line, in Bundles, or one document in all."""
-    wrong, content = [], unpacked(member.load(), member.name)
+    wrong, content = [], unpack(member.load(), member.name)
     text = text_of(content, re.sub(r"(?i)\.gz$", "", member.name)).data if content.strip() else b""
     named = [f'"{kind}"'.encode() for kind in (*kinds, "Bundle")]
     for number, found in _documents(text, named):
         if not isinstance(_at(found, "resourceType"), str):
             wrong.append(number)
-        for kind, resource in _unbundled(found):
+        for kind, resource in _unbundle(found):
             if kind in kinds:
                 yield kind, _Resource(resource, member.name, number)
     if wrong:
@@ -318,15 +320,15 @@ def _documents(text: bytes, named: Sequence[bytes]) -> Iterator[tuple[int, Json]
     """
     lines = text.split(b"\n")
     first = next((place for place, line in enumerate(lines) if line.strip()), 0)
-    document = _parsed(lines[first])
-    if document is None and (whole := _parsed(text)) is not None:
+    document = _parse_json(lines[first])
+    if document is None and (whole := _parse_json(text)) is not None:
         lines, first, document = [text], 0, whole
     for place, line in enumerate(lines):
         if line.strip() and (any(name in line for name in named) or not KIND.search(line)):
-            yield place + 1, document if place == first else _parsed(line)
+            yield place + 1, document if place == first else _parse_json(line)
 
 
-def _parsed(text: bytes) -> Json:
+def _parse_json(text: bytes) -> Json:
     """A JSON document; None where it is none."""
     try:
         found: Json = json.loads(text)
@@ -335,7 +337,7 @@ def _parsed(text: bytes) -> Json:
     return found
 
 
-def _unbundled(found: Json) -> Iterator[tuple[str, Json]]:
+def _unbundle(found: Json) -> Iterator[tuple[str, Json]]:
     """A resource with its kind; of a Bundle those in it, Bundles inside it included."""
     pending = [found]
     while pending:
@@ -347,7 +349,7 @@ def _unbundled(found: Json) -> Iterator[tuple[str, Json]]:
             yield kind, one
 
 
-def referred(reference: str | None, kind: str) -> str | None:
+def referred_id(reference: str | None, kind: str) -> str | None:
     """The id in a reference to a resource of a kind; None where it is none, or to something of another kind.
 
     It is written ``Patient/ID``, with an address before it or a version behind it, ``urn:uuid:ID``, or as the id alone.
@@ -364,7 +366,7 @@ def referred(reference: str | None, kind: str) -> str | None:
 def _subject(resource: _Resource, element: str = "subject") -> tuple[str | None, str | None]:
     """Whose a resource is, by an element of it; and why it is left out, if it is of another than a patient."""
     reference = resource.text(element, "reference")
-    patient = referred(reference, "Patient") if resource.text(element, "type") in (None, "Patient") else None
+    patient = referred_id(reference, "Patient") if resource.text(element, "type") in (None, "Patient") else None
     is_other = reference is not None and patient is None
     return patient, "of a group, a device or another that is no patient" if is_other else None
 

@@ -16,12 +16,12 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, display_name
-from cloister.io.csv import csv_of, load_bytes, text_of, unpacked
-from cloister.io.foreign import call_foreign
+from cloister.io.csv import csv_of, load_bytes, text_of, unpack
+from cloister.io.foreign import translate_errors
 from cloister.io.read import MAGIC, parquet_of, without_texts
 from cloister.settings.reading import ReadingWords
 
-from .columns import FILE, ID, ROW, parsed
+from .columns import FILE, ID, ROW, parse_dates
 
 TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
 ZIP = b"PK\x03\x04"
@@ -56,7 +56,7 @@ class SourceRecords:
 
     def dated(self, column: str) -> pl.DataFrame:
         """The dates of a column, as `parsed` returns them."""
-        dates = parsed(self.frame[column])
+        dates = parse_dates(self.frame[column])
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
         return dates
 
@@ -160,7 +160,7 @@ def _members_at(path: Path) -> list[Member]:
     if not _is_archive(path):
         return [Member(path.name, lambda: load_bytes(path))]
     refusal = InputError(f"{path.name} is not a whole zip archive: copy it again.", file=path.name)
-    archive = call_foreign(lambda: zipfile.ZipFile(io.BytesIO(load_bytes(path))), refusal)
+    archive = translate_errors(lambda: zipfile.ZipFile(io.BytesIO(load_bytes(path))), refusal)
     entries = [
         entry
         for entry in archive.infolist()
@@ -174,7 +174,8 @@ def _members_at(path: Path) -> list[Member]:
         )
     names = [entry.filename for entry in entries]
     return [
-        Member(PurePosixPath(name).name, partial(call_foreign, partial(archive.read, name), refusal)) for name in names
+        Member(PurePosixPath(name).name, partial(translate_errors, partial(archive.read, name), refusal))
+        for name in names
     ]
 
 
@@ -242,7 +243,7 @@ class Files:
         return texts.select(*(cell.alias(name) for name, cell in zip(columns, cells, strict=True)), row, file)
 
     def _read(self, member: Member) -> pl.DataFrame:
-        content, file = unpacked(member.load(), member.name), re.sub(r"(?i)\.gz$", "", member.name)
+        content, file = unpack(member.load(), member.name), re.sub(r"(?i)\.gz$", "", member.name)
         if content.startswith(MAGIC) or file.lower().endswith((".parquet", ".pq")):
             return parquet_of(content, file, may_be_empty=True)
         header = content[: content.find(b"\n")]
@@ -253,7 +254,7 @@ class Files:
             refusal = InputError(f"{file} is no table parted by tabs: each line needs {len(names)} cells.", file=file)
             if data.rstrip(b"\n").count(b"\t") != (data.rstrip(b"\n").count(b"\n") + 1) * (len(names) - 1):
                 raise refusal
-            return call_foreign(
+            return translate_errors(
                 lambda: pl.read_csv(data, separator="\t", quote_char=None, infer_schema=False, has_header=True), refusal
             )
         return csv_of(content, file, self.reading, usual_delimiter=",", may_be_empty=True).frame

@@ -8,7 +8,7 @@ https://www.cms.gov/data-research/statistics-trends-and-reports/medicare-claims-
 
 import polars as pl
 
-from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, listed, parted
+from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, list_codes, split_first_code
 from .records import Files, Member, People, Profile, SourceRecords
 
 SEXES = {"1": "M", "2": "F"}
@@ -60,7 +60,7 @@ def conditions(files: Files) -> SourceRecords:
 def claims(files: Files) -> SourceRecords:
     """Each claim."""
     frame = _claims(files).with_columns(
-        *parted("diagnoses", "diagnosis", "further"), *parted("procedures", "procedure", "more")
+        *split_first_code("diagnoses", "diagnosis", "further"), *split_first_code("procedures", "procedure", "more")
     )
     places = ("place_of_service", "specialty", "provider", "vendor")
     codes = ("diagnosis", pl.col("further").alias("diagnoses"), "procedure", pl.col("more").alias("procedures"))
@@ -68,7 +68,7 @@ def claims(files: Files) -> SourceRecords:
 
 
 def _claims(files: Files) -> pl.DataFrame:
-    found = [_published(files, one, place) for pattern, place in CLAIMS.items() for one in files.tables(pattern)]
+    found = [_published_column(files, one, place) for pattern, place in CLAIMS.items() for one in files.tables(pattern)]
     return _whole(pl.concat(found)).drop(CLAIM, SEGMENT) if found else _ready_claims(files)
 
 
@@ -92,7 +92,7 @@ def _whole(claims: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([claims.filter(~repeated), together]).sort(FILE, ROW, maintain_order=True)
 
 
-def _published(files: Files, member: Member, place: str) -> pl.DataFrame:
+def _published_column(files: Files, member: Member, place: str) -> pl.DataFrame:
     needed = ("desynpuf_id", "clm_from_dt", "clm_thru_dt", DIAGNOSES[0])
     frame = files.frame_of(member, needed, (*DIAGNOSES, *PROCEDURES, CLAIM, SEGMENT, "at_physn_npi", "prvdr_num"))
     # Codes of ICD-9-CM as they are written elsewhere: 250.00 for 25000, E936.1 for E9361.
@@ -101,8 +101,8 @@ def _published(files: Files, member: Member, place: str) -> pl.DataFrame:
         ID: "desynpuf_id",
         DATE: "clm_from_dt",
         END: "clm_thru_dt",
-        "diagnoses": listed(coded),
-        "procedures": listed(PROCEDURES),
+        "diagnoses": list_codes(coded),
+        "procedures": list_codes(PROCEDURES),
         "place_of_service": pl.lit(place),
         "specialty": pl.lit(None, dtype=pl.String),
         "provider": "at_physn_npi",

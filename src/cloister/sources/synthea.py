@@ -7,7 +7,21 @@ Walonoski et al. (2018), JAMIA 25(3), 230-238; https://github.com/synthetichealt
 
 import polars as pl
 
-from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, first_and_rest, listed, parted
+from .columns import (
+    BIRTH,
+    CODE,
+    DATE,
+    END,
+    FILE,
+    ID,
+    ROW,
+    SEX,
+    Columns,
+    as_records,
+    first_and_rest,
+    list_codes,
+    split_first_code,
+)
 from .records import Files, People, Profile, SourceRecords
 
 DIAGNOSES = tuple(f"diagnosis{number}" for number in range(1, 9))
@@ -57,8 +71,8 @@ def claims(files: Files) -> SourceRecords:
     _refuse_of_others(done.with_columns(pl.col(ID).fill_null("")), encounters)
     procedures = first_and_rest(done, "visit", "code", "procedure", "procedures")
     frame = frame.join(procedures, left_on="appointmentid", right_on="visit", how="left", maintain_order="left")
-    frame = frame.with_columns(listed(DIAGNOSES).alias("all")).sort(ROW)
-    diagnosis, diagnoses = parted("all", "diagnosis", "diagnoses")
+    frame = frame.with_columns(list_codes(DIAGNOSES).alias("all")).sort(ROW)
+    diagnosis, diagnoses = split_first_code("all", "diagnosis", "diagnoses")
     found: Columns = {
         ID: "patientid",
         DATE: "servicedate",

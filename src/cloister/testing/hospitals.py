@@ -215,7 +215,7 @@ class Bills:
 def claims(seed: int, people: MadePeople, records: MadeRecords, codes: pl.Series, code_at: Whole) -> pl.DataFrame:
     """Return the claims, sorted by patient and date."""
     draws = SeededDraws(seed, "claims")
-    bills = _billed(draws, people, records)
+    bills = _bill_records(draws, people, records)
     n = bills.patient.size
     inpatient = bills.place == list(PLACES).index("Inpatient Hospital")
     stay = np.where(inpatient, np.array(STAYS)[draws.places(n, STAY_WEIGHTS)], 0)
@@ -248,7 +248,7 @@ def claims(seed: int, people: MadePeople, records: MadeRecords, codes: pl.Series
     )
 
 
-def _billed(draws: SeededDraws, people: MadePeople, records: MadeRecords) -> Bills:
+def _bill_records(draws: SeededDraws, people: MadePeople, records: MadeRecords) -> Bills:
     """Claims of records of the last two years, dated and placed."""
     recent = np.flatnonzero(records.years_ago <= 1)
     course = np.array([COURSES.index(condition.course) for condition in conditions()])

@@ -20,7 +20,7 @@ from cloister.release.derived import Derived
 from cloister.release.figures import figures_of
 from cloister.release.folder import check_files, figure_failures, formulas_in, manifest_failures, read_data
 from cloister.release.head import CODEBOOK, MANIFEST, UNBOUND, UNBOUND_REPORT, ManifestHead
-from cloister.release.manifest import AnyManifest, script_of, typed
+from cloister.release.manifest import AnyManifest, parse_manifest, script_of
 from cloister.results import Manifest, Verdict
 from cloister.settings.reading import ReadingWords
 from cloister.verification.script import Finding
@@ -97,7 +97,7 @@ O = TypeVar("O")  # noqa: E741  (the original)
 
 
 @dataclass(frozen=True)
-class Opened(Generic[M, F, O]):
+class ReleaseUnderCheck(Generic[M, F, O]):
     """A release folder with its manifest and files as read, what it is compared with, and what is expected of it."""
 
     folder: Path
@@ -128,18 +128,18 @@ class Checker(ABC, Generic[M, F, O]):
         """Return what the release is compared with, read as it was read then."""
 
     @abstractmethod
-    def verify(self, release: Opened[M, F, O]) -> Verdict:
+    def verify(self, release: ReleaseUnderCheck[M, F, O]) -> Verdict:
         """Recompute from the files what is promised, by means that share nothing with what protects."""
 
     @abstractmethod
-    def derive(self, release: Opened[M, F, O]) -> Derived:
+    def derive(self, release: ReleaseUnderCheck[M, F, O]) -> Derived:
         """Return what follows from files that keep the promise."""
 
-    def contradictions(self, _release: Opened[M, F, O]) -> list[str]:
+    def contradictions(self, _release: ReleaseUnderCheck[M, F, O]) -> list[str]:
         """Return what the manifest states that files or original rule out, in sentences."""
         return []
 
-    def unexpected(self, _release: Opened[M, F, O]) -> list[str]:
+    def unexpected(self, _release: ReleaseUnderCheck[M, F, O]) -> list[str]:
         """Return what the recipient expects that does not hold, in sentences; asked of a release that holds."""
         return []
 
@@ -151,7 +151,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     """Check hashes, types, promise, facts, codebook, report and expectations, until a step fails."""
     # Types come first: all that follows reads the manifest, and what fits no type could say anything.
     try:
-        stated = typed(manifest)
+        stated = parse_manifest(manifest)
     except InputError as error:
         return Verdict("the manifest was read", (), (error.text.rstrip("."),))
     failures = [*check_files(folder, stated), *manifest_failures(folder, stated.published())]
@@ -163,7 +163,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
             files = checker.read_files(folder, stated)
         except InputError as error:
             return Verdict("the files were read", (), (error.text.rstrip("."),))
-    release = Opened(folder, stated, files, checker.read_original(request, stated, files), request)
+    release = ReleaseUnderCheck(folder, stated, files, checker.read_original(request, stated, files), request)
     verdict = checker.verify(release)
     if verdict.failures:
         return verdict

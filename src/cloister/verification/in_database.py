@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.io import RECORDS, as_text, records_of
-from cloister.io.query import Query, quoted
+from cloister.io.query import Query, quote_name
 from cloister.io.read import read_query
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
 
@@ -31,10 +31,10 @@ def released_in(url: str, manifest: TableManifest) -> pl.DataFrame:
     here = [column for column in columns if column not in stayed]
     if not here:
         raise InputError("The release counts no column of its table, so that there is nothing to check.")
-    place = ".".join(quoted(part) for part in name.split("."))
-    words = ", ".join(quoted(column) for column in here)
+    place = ".".join(quote_name(part) for part in name.split("."))
+    words = ", ".join(quote_name(column) for column in here)
     # By bytes as well: a collation of the table may take a lone value for one that many have.
-    apart = ", ".join(_bytes_of(quoted(column), url) for column in here)
+    apart = ", ".join(_bytes_of(quote_name(column), url) for column in here)
     sql = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}, {apart}"  # noqa: S608
     counted = read_query(Query(url, sql, name))
     _check_columns(url, name, columns)
@@ -68,8 +68,8 @@ def _check_ids(url: str, place: str, name: str, columns: Sequence[str], numbered
 
     Each record is compared with the one whose id is the next lower; equal ids and gaps show in counts.
     """
-    own = quoted(numbered)
-    keys = [_bytes_of(quoted(column), url) for column in columns if column != numbered]
+    own = quote_name(numbered)
+    keys = [_bytes_of(quote_name(column), url) for column in columns if column != numbered]
     before = ", ".join(f"LAG({one}) OVER (ORDER BY {own}) AS b{j}" for j, one in enumerate(keys))
     now = ", ".join(f"{one} AS k{j}" for j, one in enumerate(keys))
     falls = " OR ".join(

@@ -90,7 +90,7 @@ class Script:
             There is too little memory, or there are too many sets of codes.
         """
         with _prefix(folder) as before:
-            return _found(_rows(self.text(before), [before + name for name in names], {}))
+            return _read_findings(_rows(self.text(before), [before + name for name in names], {}))
 
     def run_on(self, frames: Mapping[str, pl.DataFrame | str]) -> tuple[Finding, ...]:
         """Return what the script finds in memory: dataframes, or the text of JSON files, by the names of their files.
@@ -100,7 +100,7 @@ class Script:
         InputError
             There is too little memory, or there are too many sets of codes.
         """
-        return _found(self.rows_on(frames))
+        return _read_findings(self.rows_on(frames))
 
     def rows_on(self, frames: Mapping[str, pl.DataFrame | str]) -> list[tuple[object, ...]] | None:
         """Return the rows of the result in memory; None where DuckDB cannot read the dataframes; see `run_on`."""
@@ -155,7 +155,7 @@ def _rows(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -
     return None
 
 
-def _found(rows: Sequence[tuple[object, ...]] | None) -> tuple[Finding, ...]:
+def _read_findings(rows: Sequence[tuple[object, ...]] | None) -> tuple[Finding, ...]:
     if rows is None:
         return (Finding(READABLE, 1),)
     return tuple(Finding(str(promise), None if n is None else int(str(n))) for promise, n in rows)

@@ -22,7 +22,7 @@ from cloister.results import Verdict
 from cloister.version import __version__
 
 from .folder import Folder
-from .glossary import linked
+from .glossary import link_terms
 from .work import Work, Works
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ OF_TABLES = ("/roles", "/hierarchies", "/levels", "/utility")
 
 
 @dataclass(frozen=True)
-class Visit:
+class RequestContext:
     """A request, and what its page needs to answer it.
 
     ``is_partial``: whether a part of the page is asked for, by what it shows live
@@ -94,7 +94,7 @@ class Visit:
         return RedirectResponse(address("work", key=work.key), 303)
 
 
-Page = Callable[[Visit], Response]
+Page = Callable[[RequestContext], Response]
 
 
 @dataclass
@@ -135,7 +135,7 @@ def templates() -> Environment:
         loader=DictLoader(found), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"], environment.filters["brief"] = _brief, _brief
-    environment.filters["share"], environment.filters["terms"] = _share, linked
+    environment.filters["share"], environment.filters["terms"] = _share, link_terms
     return environment
 
 
@@ -180,7 +180,7 @@ PAGES = {
     "POST /promise/sentence": "promise_pages.sentence",
     "GET /explore": "explore_pages.explore",
     "POST /explore": "explore_pages.start_exploring",
-    "GET /explored": "explore_pages.explored",
+    "GET /explored": "explore_pages.show_exploration",
     "POST /explored": "explore_pages.take",
     "GET /levels": "level_pages.levels",
     "POST /levels": "level_pages.fix_levels",
@@ -219,8 +219,8 @@ def application(app: Application) -> Starlette:
     return Starlette(routes=routes, exception_handlers={404: failed, 405: failed, 400: failed, 500: failed})
 
 
-def _visit(app: Application, request: Request, form: FormData) -> Visit:
-    return Visit(app, request.query_params, form, "hx-request" in request.headers)
+def _visit(app: Application, request: Request, form: FormData) -> RequestContext:
+    return RequestContext(app, request.query_params, form, "hx-request" in request.headers)
 
 
 def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Response]]:
@@ -231,7 +231,7 @@ def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Re
         if request.method == "POST":
             form = await request.form(max_files=0, max_fields=MOST_FIELDS)
         is_of_tables = request.url.path.startswith(OF_TABLES)
-        return await run_in_threadpool(_answered, _visit(app, request, form), module, name, is_of_tables)
+        return await run_in_threadpool(_answer, _visit(app, request, form), module, name, is_of_tables)
 
     return answer
 
@@ -241,7 +241,7 @@ def status_of(error: CloisterError) -> int:
     return 409 if type(error).__name__ == "Conflict" else 400  # its module loads dataframes
 
 
-def _answered(visit: Visit, module: str, name: str, is_of_tables: bool = False) -> Response:
+def _answer(visit: RequestContext, module: str, name: str, is_of_tables: bool = False) -> Response:
     """What a page answers; an error is said in the library's words, and one that nobody expected by type and place."""
     try:
         if is_of_tables and visit.state.job.parts[visit.part].shape != "table":

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
-from cloister.exploration.comparison import compared, manifests_in, rows_of
+from cloister.exploration.comparison import compare_manifests, manifests_in, rows_of
 from cloister.io import sha256, write_private
 from cloister.jobs.manifest import promises_of_folder
 from cloister.release.head import MANIFEST, REPORT
@@ -20,7 +20,7 @@ from cloister.results import Verdict
 from cloister.settings.declaration import Given
 from cloister.verification.folder import verify_folder
 
-from .app import Visit, address
+from .app import RequestContext, address
 from .job_state import load_job
 
 ANCHOR = re.compile(r'id="([^"]*)s1"')
@@ -56,15 +56,15 @@ def key_of(folder: Path) -> str:
     return f"{folder}\0{digest_of(hashes_of(folder))}"
 
 
-def verdict_of(visit: Visit, folder: Path) -> Verdict:
+def verdict_of(visit: RequestContext, folder: Path) -> Verdict:
     """Return what was found of a release; once for as long as the hashes of its files stay the same."""
     key, seen = key_of(folder), visit.app.verdicts
     if key not in seen:
-        seen[key] = _verified(folder)
+        seen[key] = _verify_now(folder)
     return seen[key]
 
 
-def _verified(folder: Path) -> Verdict:
+def _verify_now(folder: Path) -> Verdict:
     """Verify a release now."""
     try:
         return verify_folder(folder)
@@ -80,7 +80,7 @@ def _report(folder: Path) -> tuple[Markup, Markup]:
     return Markup("" if warnings is None else warnings[0]), Markup(WARNINGS.sub("", text, count=1))  # noqa: S704
 
 
-def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
+def check(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Verify a release, and show its report."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
@@ -93,14 +93,15 @@ def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
     parts = {} if visit.app.release is not None or found.failures else _parts(folder)
     return visit.shown(
         "check", status, name=folder.name, place=place, found=found, report=report, sentences=sentences, at=at,
-        decisions=_decided(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem, digest=digest_of(hashes),
+        decisions=_read_decisions(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem,
+        digest=digest_of(hashes),
         parts=parts, job=job_of(visit, folder) if parts else "",
         files=[name for name, _ in visit.app.folder.look().data] if parts else [],
         warnings=warnings, notes=visit.app.notes.get(key_of(folder), []),
     )  # fmt: skip
 
 
-def job_of(visit: Visit, folder: Path) -> str:
+def job_of(visit: RequestContext, folder: Path) -> str:
     """Return the job of this folder that releases to a folder, which says what it was made from; empty if none does."""
     for place in visit.app.folder.look().jobs:
         path = visit.app.folder.path / place
@@ -116,13 +117,13 @@ def _parts(folder: Path) -> dict[str, tuple[str, str]]:
     return {name.rpartition("/")[2]: (one.shape, one.settings.source) for name, one in found.items()}
 
 
-def state(visit: Visit) -> Response:
+def state(visit: RequestContext) -> Response:
     """Return whether a release holds, for the list of all."""
     found = verdict_of(visit, visit.app.folder.existing(visit.say("release")))
     return visit.shown("check_state", state=state_of(found))
 
 
-def _decided(folder: Path, hashes: Mapping[str, str]) -> list[Given]:
+def _read_decisions(folder: Path, hashes: Mapping[str, str]) -> list[Given]:
     """What was decided about a release, the latest last; of the release as it is now, or said to be of another."""
     path = folder.parent / f"{folder.name}{SIGNED}"
     if not path.is_file() or path.is_symlink():
@@ -134,19 +135,21 @@ def _decided(folder: Path, hashes: Mapping[str, str]) -> list[Given]:
         return []
 
 
-def decide(visit: Visit) -> Response:
+def decide(visit: RequestContext) -> Response:
     """Write down that somebody approves or refuses a release, beside it: the folder itself stays as it was verified."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
     hashes = hashes_of(folder)
-    found = _verified(folder)  # anew: nothing is signed on what was seen before
+    found = _verify_now(folder)  # anew: nothing is signed on what was seen before
     given = {name: " ".join(visit.say(name).split())[:2_000] for name in ("decision", "name", "role", "reason")}
     if problem := _problem(given, found):
         return check(visit, problem, 400)
     if visit.say("digest") != digest_of(hashes) or hashes != hashes_of(folder):
         return check(visit, "The release changed after this page was opened. Read it again first.", 409)
     path = folder.parent / f"{folder.name}{SIGNED}"
-    earlier = [{key: value for key, value in one.items() if key != "is_this"} for one in _decided(folder, hashes)]
+    earlier = [
+        {key: value for key, value in one.items() if key != "is_this"} for one in _read_decisions(folder, hashes)
+    ]
     signed = {
         "verified": state_of(found) == "verified",
         "unchecked": sorted({name for name, _ in found.unchecked}),
@@ -176,7 +179,7 @@ def _problem(given: Mapping[str, str], found: Verdict) -> str:
     return ""
 
 
-def attack(visit: Visit) -> Response:
+def attack(visit: RequestContext) -> Response:
     """Attack a release with its original, in a process of its own; the job that made it names the original."""
     folder = visit.app.folder.existing(visit.say("release"))
     job = job_of(visit, folder)
@@ -200,7 +203,7 @@ def attack(visit: Visit) -> Response:
     )
 
 
-def report_file(visit: Visit) -> Response:
+def report_file(visit: RequestContext) -> Response:
     """Return the report as the file that it is, to be kept or printed."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
@@ -208,11 +211,11 @@ def report_file(visit: Visit) -> Response:
     return Response((folder / REPORT).read_bytes(), media_type="text/html", headers=headers)
 
 
-def compare(visit: Visit) -> Response:
+def compare(visit: RequestContext) -> Response:
     """Show releases side by side."""
     places = list(dict.fromkeys(visit.query.getlist("release")))
     if len(places) < 2:
         raise InputError("Choose two releases or more to be compared.")
-    found = compared(manifests_in([visit.app.folder.existing(place) for place in places]))
+    found = compare_manifests(manifests_in([visit.app.folder.existing(place) for place in places]))
     return visit.shown("compare", names=list(found.figures), rows=rows_of(found.figures), settings=found.settings,
                        measure=found.measure, best=found.on_frontier)  # fmt: skip

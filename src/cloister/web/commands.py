@@ -33,11 +33,11 @@ def words_of(state: JobState, part: str, skipped: tuple[str, ...] = ()) -> list[
     if ways[0] != ways[-1]:
         raise InputError("The command reads both files alike. Say the same of both under Data.")
     files = {"data" if key == "source" else key: source.url or source.file for key, source in sources.items()}
-    given = {**ways[0], **_typed(own), **files}
+    given = {**ways[0], **_type_settings(own), **files}
     return command_words(SHAPES[own.shape].options, {key: value for key, value in given.items() if key not in skipped})
 
 
-def _typed(part: Part) -> Given:
+def _type_settings(part: Part) -> Given:
     """What a part says, as it is typed: a value by column as ``COLUMN=VALUE``, numbers of one setting with commas."""
     by_word = {one.word: one for one in settings_of(SHAPES[part.shape].options)}
     found: Given = {}

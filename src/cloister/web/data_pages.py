@@ -11,9 +11,9 @@ from cloister.settings.declaration import Given, Keywords, settings_of
 from cloister.settings.run_options import RunOptions
 from cloister.sources import Form, form_of
 
-from .app import OTHER_STEPS, TABLE_STEPS, Visit, status_of
+from .app import OTHER_STEPS, TABLE_STEPS, RequestContext, status_of
 from .data_read import FirstRecords
-from .forms import Spec, asked, errors_of, filled, in_words, only, specs_of_record, specs_of_shape
+from .forms import Spec, bind_fields, errors_of, fill_section, in_words, only, specs_of_record, specs_of_shape
 from .job_state import Conflict, JobState
 
 ROLES = {
@@ -45,7 +45,9 @@ def reading_specs(shape: str = "table") -> list[Spec]:
     return [spec for spec in every if spec.path[0] not in hidden]
 
 
-def job_page(visit: Visit, template: str, status: int = 200, *, problem: str = "", **content: object) -> Response:
+def job_page(
+    visit: RequestContext, template: str, status: int = 200, *, problem: str = "", **content: object
+) -> Response:
     """Return a page about a part of a job: with its steps, and the job and the command that do the same."""
     from .commands import command_of
 
@@ -75,7 +77,9 @@ def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
     return called, job.sources[called], form
 
 
-def sample_of(visit: Visit, folder: Path, called: str, source: Keywords, *, values: bool = False) -> FirstRecords:
+def sample_of(
+    visit: RequestContext, folder: Path, called: str, source: Keywords, *, values: bool = False
+) -> FirstRecords:
     """Return the first records of a file that no job is about yet."""
     from cloister.jobs.job_file import job_of
 
@@ -84,13 +88,13 @@ def sample_of(visit: Visit, folder: Path, called: str, source: Keywords, *, valu
     return visit.app.data.sample(folder, called, job.sources[called], values=values, figures=False)
 
 
-def read_part(visit: Visit, *, values: bool = False) -> FirstRecords:
+def read_part(visit: RequestContext, *, values: bool = False) -> FirstRecords:
     """Return figures about the columns of the part that a page is of."""
     called, source, form = source_of(visit.state.job, visit.part)
     return visit.app.data.sample(visit.state.path.parent, called, source, form, values=values)
 
 
-def seen_or_refuse(visit: Visit, stamp: str) -> None:
+def seen_or_refuse(visit: RequestContext, stamp: str) -> None:
     """Refuse a form that was made of a file which has changed since."""
     if visit.say("stamp") and visit.say("stamp") != stamp:
         raise Conflict(
@@ -98,14 +102,16 @@ def seen_or_refuse(visit: Visit, stamp: str) -> None:
         )
 
 
-def saved(visit: Visit, content: Keywords, step: str) -> Response:
+def save_job(visit: RequestContext, content: Keywords, step: str) -> Response:
     """Save a job, and go on to a page."""
     visit.state.changed(content).save(visit.say("version"))
     following = visit.say("go") or step
     return RedirectResponse(visit.to(following, part=visit.part), 303)
 
 
-def data(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
+def data(
+    visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
+) -> Response:
     """Show how the data are read, and what was read."""
     job, own, wrong = visit.state.job, visit.state.job.parts[visit.part], dict(errors or {})
     samples, entries, specs = {}, {}, reading_specs(own.shape)
@@ -116,24 +122,24 @@ def data(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "
         except CloisterError as error:
             wrong = {**errors_of(error), **wrong}
         section = visit.state.content["sources"][called]
-        entries[called] = asked(specs, filled(specs, section, visit.form) if visit.form else section, wrong)
+        entries[called] = bind_fields(specs, fill_section(specs, section, visit.form) if visit.form else section, wrong)
     return job_page(
         visit, "data", status, samples=samples, sections=entries, problem=problem or wrong.get("", ""),
         sources=job.sources, values=is_shown,
     )  # fmt: skip
 
 
-def save_data(visit: Visit) -> Response:
+def save_data(visit: RequestContext) -> Response:
     """Save how the data are read, if they can be read so."""
     state, shape = visit.state, visit.state.job.parts[visit.part].shape
     forms = _sources(state.job, visit.part)
     called = visit.say("source") if visit.say("source") in forms else next(iter(forms))
-    section = filled(reading_specs(shape), state.content["sources"][called], visit.form)
+    section = fill_section(reading_specs(shape), state.content["sources"][called], visit.form)
     content = state.with_section(visit.part, state.section(visit.part), {called: section})
     try:
         changed = state.changed(content)
         visit.app.data.source(state.path.parent, called, changed.job.sources[called], forms[called])
-        return saved(visit, content, "data")
+        return save_job(visit, content, "data")
     except CloisterError as error:
         status = status_of(error)
         return data(visit, errors_of(error), "" if status == 400 else error.message, status)
@@ -157,7 +163,9 @@ def role_of(state: JobState, part: str, column: str, guess: str) -> str:
     return guess if is_new else ""
 
 
-def roles(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
+def roles(
+    visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
+) -> Response:
     """Show every column, what it seems to be, and what it is taken for."""
     sample, state = read_part(visit), visit.state
     chosen = [
@@ -167,10 +175,10 @@ def roles(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = 
         for place, one in enumerate(sample.columns)
     ]
     specs = only(specs_of_shape("table"), ("accept",))
-    section = filled(specs, state.section(visit.part), visit.form) if visit.form else state.section(visit.part)
+    section = fill_section(specs, state.section(visit.part), visit.form) if visit.form else state.section(visit.part)
     undecided = [one for one, role in zip(sample.columns, chosen, strict=True) if not role]
     return job_page(
-        visit, "roles", status, sample=sample, chosen=chosen, roles=ROLES, entries=asked(specs, section, errors),
+        visit, "roles", status, sample=sample, chosen=chosen, roles=ROLES, entries=bind_fields(specs, section, errors),
         wrong=errors or {}, problem=problem or sample.problem, together=_together(visit, sample, chosen),
         undecided=undecided, bulk=BULK, bulk_chosen=bulk_of(section),
     )  # fmt: skip
@@ -181,12 +189,12 @@ def bulk_of(section: Keywords) -> str:
     return next((word for word in reversed(section.get("undecided", ())) if word in BULK), "")
 
 
-def decide(visit: Visit) -> Response:
+def decide(visit: RequestContext) -> Response:
     """Save what becomes of the undecided columns, and go back to where that was asked."""
-    return saved(visit, visit.state.with_section(visit.part, _with_bulk(visit)), "release")
+    return save_job(visit, visit.state.with_section(visit.part, _with_bulk(visit)), "release")
 
 
-def _with_bulk(visit: Visit) -> Given:
+def _with_bulk(visit: RequestContext) -> Given:
     section, word = dict(visit.state.section(visit.part)), visit.say("undecided")
     if word not in BULK:
         raise InputError("Undecided columns can be dropped, sensitive, kept or quasi-identifiers.")
@@ -195,20 +203,20 @@ def _with_bulk(visit: Visit) -> Given:
     return {key: value for key, value in section.items() if key != "undecided" or value}
 
 
-def _together(visit: Visit, sample: FirstRecords, chosen: Sequence[str]) -> object:
+def _together(visit: RequestContext, sample: FirstRecords, chosen: Sequence[str]) -> object:
     columns = [one.name for one, role in zip(sample.columns, chosen, strict=True) if role == "quasi-identifier"]
     called, source, _ = source_of(visit.state.job, visit.part)
     return visit.app.data.together(visit.state.path.parent, called, source, columns)
 
 
-def together(visit: Visit) -> Response:
+def together(visit: RequestContext) -> Response:
     """Return how well the columns that are ticked tell records apart."""
     sample = read_part(visit)
     chosen = [visit.say(f"role-{place}") for place in range(len(sample.columns))]
     return visit.shown("together", together=_together(visit, sample, chosen), sample=sample)
 
 
-def save_roles(visit: Visit) -> Response:
+def save_roles(visit: RequestContext) -> Response:
     """Save what each column is."""
     sample, state = read_part(visit), visit.state
     try:
@@ -219,15 +227,17 @@ def save_roles(visit: Visit) -> Response:
                 raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])
         if strange := {*chosen.values()} - ROLES.keys():
             raise InputError(f"{len(strange)} columns have a role that there is not.")
-        return saved(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
+        return save_job(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
     except CloisterError as error:
         where = {error.column: error.message} if error.column else {}
         return roles(visit, {**errors_of(error), **where}, in_words(error), status_of(error))
 
 
-def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: Visit) -> Given:
+def _with_roles(
+    state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: RequestContext
+) -> Given:
     """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
-    section = filled(only(specs_of_shape("table"), ("accept",)), _with_bulk(visit), visit.form)
+    section = fill_section(only(specs_of_shape("table"), ("accept",)), _with_bulk(visit), visit.form)
     earlier = section.get("qi", {})
     guessed = {one.name: one.guess.hierarchy for one in sample.columns if one.guess and one.guess.hierarchy}
     by_role = {role: [column for column, one in chosen.items() if one == role] for role in ROLES}

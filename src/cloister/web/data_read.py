@@ -36,7 +36,7 @@ from cloister.shapes.protocol import Prepared, Rows, Run, shape_of
 from cloister.shapes.table.format.options import FULL_DOMAIN, TableOptions
 from cloister.shapes.table.method.data import EncodedTable
 from cloister.shapes.table.method.encode import encode
-from cloister.sources import Form, profiled, read_table
+from cloister.sources import Form, parse_profile, read_table
 
 from .job_state import JobState, version_of
 
@@ -338,7 +338,7 @@ def count_between(low: Sequence[int], high: Sequence[int]) -> int:
 
 def stamp_of(folder: Path, source: FileSource) -> str:
     """Return a word for a source as it is now: another one once the file, or how it is read, has changed."""
-    collection = None if source.url is not None else profiled(source.file)
+    collection = None if source.url is not None else parse_profile(source.file)
     files = [folder / source.file] if collection is None else [folder / file for file in collection.files()]
     parts = [str(folder), str(source.url), str(source.query)]
     if source.url is not None:  # what a server gave is read once while the application runs

@@ -20,9 +20,9 @@ from cloister.settings.declaration import Given, Keywords
 from cloister.shapes.claims.format.plan import ClaimsPlan
 from cloister.shapes.protocol import shape_of
 
-from .app import Visit, address
+from .app import RequestContext, address
 from .commands import NOT_EXPLORED, words_of
-from .data_pages import job_page, saved
+from .data_pages import job_page, save_job
 from .forms import specs_of_record, specs_of_shape
 from .job_state import JobState, toml_of
 
@@ -34,7 +34,7 @@ USUAL = {
 }
 
 
-def explore(visit: Visit, problem: str = "", status: int = 200) -> Response:
+def explore(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Ask for a grid of settings; of claims, of keys of their plan."""
     shape = visit.state.job.parts[visit.part].shape
     specs = specs_of_record(ClaimsPlan) if shape == CLAIMS else specs_of_shape(shape)
@@ -51,7 +51,7 @@ def explore(visit: Visit, problem: str = "", status: int = 200) -> Response:
     )  # fmt: skip
 
 
-def _grid(visit: Visit) -> list[str]:
+def _grid(visit: RequestContext) -> list[str]:
     """The grid as the command takes it: ``KEY=VALUE,VALUE``, apart by ``;`` where values have commas."""
     words = []
     for name, value in visit.form.items():
@@ -65,7 +65,7 @@ def _grid(visit: Visit) -> list[str]:
     return words
 
 
-def start_exploring(visit: Visit) -> Response:
+def start_exploring(visit: RequestContext) -> Response:
     """Try all settings of a grid, in a process of its own; what was found stays if it is stopped."""
     state, own = visit.state, visit.state.job.parts[visit.part]
     grid = ["--grid", FRONTIER] if visit.say("frontier") else _grid(visit)
@@ -102,7 +102,7 @@ def _plan_file(plan: str | Keywords, file: Path) -> str:
     return file.name
 
 
-def _content(visit: Visit) -> Given:
+def _content(visit: RequestContext) -> Given:
     path = visit.app.folder.existing(visit.say("folder")) / JSON
     with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         content: Given = json.loads(path.read_bytes())
@@ -113,7 +113,7 @@ def _content(visit: Visit) -> Given:
     raise InputError("This exploration has no result yet, or cannot be read. Start it again with the same settings.")
 
 
-def explored(visit: Visit) -> Response:
+def show_exploration(visit: RequestContext) -> Response:
     """Show what each setting risks and loses."""
     content = _content(visit)
     rows: Sequence[Given] = content["settings"]
@@ -138,13 +138,13 @@ def _side_by_side(content: Given, pins: Sequence[str]) -> tuple[list[str], list[
     return pinned, [*said, *rows_of(figures)] if pinned else []
 
 
-def take(visit: Visit) -> Response:
+def take(visit: RequestContext) -> Response:
     """Put the values of a setting into the job."""
     rows = {str(row["number"]): row["setting"] for row in _content(visit)["settings"]}
     if visit.say("number") not in rows:
         raise InputError("There is no such setting in this exploration.")
     try:
-        return saved(visit, _with(visit.state, visit.part, rows[visit.say("number")]), "promise")
+        return save_job(visit, _with(visit.state, visit.part, rows[visit.say("number")]), "promise")
     except CloisterError as error:
         return explore(visit, error.message, 409)
 

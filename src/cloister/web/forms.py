@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 from starlette.datastructures import FormData
 
-from cloister.errors import SETTING, CloisterError, as_key, worded
+from cloister.errors import SETTING, CloisterError, as_key, word_settings
 from cloister.settings.constraints import Kind, OneOf, constraint_of, describe
 from cloister.settings.declaration import Given, Keywords, Setting, settings_of
 from cloister.shapes.registry import SHAPES
@@ -80,7 +80,7 @@ class Spec:
 
 
 @dataclass(frozen=True)
-class Asked:
+class BoundField:
     """A field as it is shown: what stands in it, and what is wrong with that."""
 
     spec: Spec
@@ -153,7 +153,7 @@ def _plain(kind: Kind) -> Kind:
     return kind
 
 
-def asked(specs: Iterable[Spec], section: Keywords, errors: Mapping[str, str] | None = None) -> list[Asked]:
+def bind_fields(specs: Iterable[Spec], section: Keywords, errors: Mapping[str, str] | None = None) -> list[BoundField]:
     """Return the fields with what a section says in them, and what is wrong with some."""
     found = []
     for spec in specs:
@@ -164,7 +164,7 @@ def asked(specs: Iterable[Spec], section: Keywords, errors: Mapping[str, str] | 
         each = tuple(
             (column, _text(value.get(column) if isinstance(value, Mapping) else None)) for column in spec.columns
         )
-        found.append(Asked(spec, _text(value), each, error))
+        found.append(BoundField(spec, _text(value), each, error))
     return found
 
 
@@ -183,11 +183,11 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def filled(specs: Iterable[Spec], section: Keywords, form: FormData) -> Given:
+def fill_section(specs: Iterable[Spec], section: Keywords, form: FormData) -> Given:
     """Return a section with what a form says of these fields in place of what it said of them."""
     made = dict(section)
     for spec in specs:
-        value = _read(spec, form)
+        value = _read_field(spec, form)
         where = made
         for key in spec.path[:-1]:
             inner = where.get(key)
@@ -200,7 +200,7 @@ def filled(specs: Iterable[Spec], section: Keywords, form: FormData) -> Given:
     return made
 
 
-def _read(spec: Spec, form: FormData) -> object:
+def _read_field(spec: Spec, form: FormData) -> object:
     """The value that a form gives a field; None where it says nothing."""
     text = str(form.get(spec.name, "")).replace("\r\n", "\n")
     if spec.how == "tick":
@@ -248,13 +248,13 @@ def errors_of(error: CloisterError) -> dict[str, str]:
 
 def in_words(error: CloisterError) -> str:
     """Return the message of an error, settings called as a job calls them."""
-    text = worded(error.text, as_key)
+    text = word_settings(error.text, as_key)
     return OF_THE_FILE.sub("", text)
 
 
-def grouped(found: Sequence[Asked]) -> dict[str, list[Asked]]:
+def group_fields(found: Sequence[BoundField]) -> dict[str, list[BoundField]]:
     """Return fields by their headings, in order."""
-    groups: dict[str, list[Asked]] = {}
+    groups: dict[str, list[BoundField]] = {}
     for one in found:
         groups.setdefault(one.spec.group, []).append(one)
     return groups

@@ -53,7 +53,7 @@ def _pattern() -> tuple[re.Pattern[str], Mapping[str, Term]]:
     return re.compile(rf"(?<![\w^-])({names})(?:s|es)?(?![\w^-])", re.IGNORECASE), by_name
 
 
-def linked(text: str) -> Markup:
+def link_terms(text: str) -> Markup:
     """Return a text in which each term of the glossary is a link where it stands first."""
 
     def parts() -> Iterator[Markup]:

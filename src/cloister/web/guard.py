@@ -88,10 +88,10 @@ class Guard:
         headers, method = Headers(scope=scope), scope["method"]
         refusal = self._refusal(headers, method)
         if refusal is None and scope["path"] == "/open" and method == "GET":
-            await self._opened(QueryParams(scope["query_string"]))(scope, receive, guarded)
+            await self._open_session(QueryParams(scope["query_string"]))(scope, receive, guarded)
             return
         if refusal is not None or not self._is_known(headers):
-            closed = self._closed(EXPIRED) if refusal is None else _closed_page(REFUSED, refusal)
+            closed = self._refuse_session(EXPIRED) if refusal is None else _closed_page(REFUSED, refusal)
             await closed(scope, receive, guarded)
             return
         self.last = time.monotonic()
@@ -124,18 +124,18 @@ class Guard:
             return False
         return sent is not None and hmac.compare_digest(sent.value.encode(), self._session.encode())
 
-    def _opened(self, query: QueryParams) -> HTMLResponse | RedirectResponse:
+    def _open_session(self, query: QueryParams) -> HTMLResponse | RedirectResponse:
         """Take the token, once, and give the cookie for it."""
         token, given = self._token, query.get("token", "")
         if token is None or not hmac.compare_digest(given.encode(), token.encode()):
-            return self._closed(USED)
+            return self._refuse_session(USED)
         self._token = None
         response = RedirectResponse("/", 303)
         is_secure = self.scheme == "https"
         response.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/", secure=is_secure)
         return response
 
-    def _closed(self, title: str) -> HTMLResponse:
+    def _refuse_session(self, title: str) -> HTMLResponse:
         """Say where a link is that opens a session; a new one is offered if the last was used."""
         if self._token is None:
             self._token = secrets.token_urlsafe(32)

@@ -13,10 +13,10 @@ from cloister.io import distinct_values, write_private
 from cloister.pipeline.table_request import BOUNDS
 from cloister.pipeline.table_shape import PreparedTable
 
-from .app import Visit, status_of
-from .data_pages import job_page, read_part, saved, seen_or_refuse
+from .app import RequestContext, status_of
+from .data_pages import job_page, read_part, save_job, seen_or_refuse
 from .folder import HIERARCHY
-from .forms import asked, errors_of, filled, in_words, only, specs_of_shape
+from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
 
 MORE = ("hierarchies", "missing_as")
 MOST_EDITED, MOST_FILES = 2_000, 200
@@ -34,7 +34,7 @@ def split_bounds(spec: str) -> tuple[str, str, str]:
     return (spec, "", "") if match is None else (match["spec"], match["low"], match["high"] or match["low"])
 
 
-def _typed(visit: Visit, place: int, column: str) -> str:
+def _read_hierarchy(visit: RequestContext, place: int, column: str) -> str:
     """What the form says of a column: ``HIERARCHY`` or ``HIERARCHY@LOW-HIGH``; an end that is left open is the last."""
     spec, low, high = (visit.say(f"{name}-{place}").strip() for name in ("spec", "low", "high"))
     if low and not high:
@@ -42,7 +42,7 @@ def _typed(visit: Visit, place: int, column: str) -> str:
     return f"{spec}@{low or 0}-{high}" if high else spec
 
 
-def _levels(visit: Visit, column: str, spec: str) -> tuple[tuple[LevelPreview, ...], str]:
+def _levels(visit: RequestContext, column: str, spec: str) -> tuple[tuple[LevelPreview, ...], str]:
     """What the levels of one column do to its values, or why there are none."""
     state = visit.state
     section = {**state.section(visit.part), "qi": {column: spec}}
@@ -58,13 +58,13 @@ def _levels(visit: Visit, column: str, spec: str) -> tuple[tuple[LevelPreview, .
 
 
 def hierarchies(
-    visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
+    visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
     """Show the hierarchy of each quasi-identifier, and what its levels do."""
     section, sample = visit.state.section(visit.part), read_part(visit)
     rows = []
     for place, (column, spec) in enumerate(section.get("qi", {}).items()):
-        typed = _typed(visit, place, column) if visit.form else str(spec)
+        typed = _read_hierarchy(visit, place, column) if visit.form else str(spec)
         levels, wrong = _levels(visit, column, typed)
         rows.append(
             {
@@ -80,38 +80,40 @@ def hierarchies(
     return job_page(
         visit, "hierarchies", status, rows=rows, builders=describe_builders(), sample=sample,
         files=[one.relative_to(folder).as_posix() for one in found], problem=problem, values=bool(visit.say("values")),
-        entries=asked(specs, filled(specs, section, visit.form) if visit.form else section, errors),
+        entries=bind_fields(specs, fill_section(specs, section, visit.form) if visit.form else section, errors),
     )  # fmt: skip
 
 
-def preview_one(visit: Visit) -> Response:
+def preview_one(visit: RequestContext) -> Response:
     """Return what the levels of one column would do, as typed."""
     columns = list(visit.state.section(visit.part).get("qi", {}))
     place = int(visit.say("place")) if visit.say("place").isdigit() else -1
     if not 0 <= place < len(columns):
         raise InputError("There is no such column any more. Load the page again.")
-    levels, wrong = _levels(visit, columns[place], _typed(visit, place, columns[place]))
+    levels, wrong = _levels(visit, columns[place], _read_hierarchy(visit, place, columns[place]))
     return visit.shown("levels_of_one", levels=levels, error=wrong, values=bool(visit.say("values")), place=place)
 
 
-def save_hierarchies(visit: Visit) -> Response:
+def save_hierarchies(visit: RequestContext) -> Response:
     """Save hierarchies that take all values of their columns."""
     state, specs = visit.state, only(specs_of_shape("table"), MORE)
-    section = filled(specs, state.section(visit.part), visit.form)
+    section = fill_section(specs, state.section(visit.part), visit.form)
     try:
         seen_or_refuse(visit, read_part(visit).stamp)
-        section["qi"] = {column: _typed(visit, place, column) for place, column in enumerate(section.get("qi", {}))}
+        section["qi"] = {
+            column: _read_hierarchy(visit, place, column) for place, column in enumerate(section.get("qi", {}))
+        }
         if not section["qi"]:
             raise InputError("No column is a quasi-identifier yet. Choose one among the roles.")
         wrong = {column: text for column, spec in section["qi"].items() if (text := _levels(visit, column, spec)[1])}
         if wrong:
             return hierarchies(visit, wrong, "", 400)
-        return saved(visit, state.with_section(visit.part, section), "promise")
+        return save_job(visit, state.with_section(visit.part, section), "promise")
     except CloisterError as error:
         return hierarchies(visit, errors_of(error), in_words(error), status_of(error))
 
 
-def _column(visit: Visit) -> tuple[str, str]:
+def _column(visit: RequestContext) -> tuple[str, str]:
     rows = list(visit.state.section(visit.part).get("qi", {}).items())
     place = int(visit.say("place")) if visit.say("place").isdigit() else -1
     if not 0 <= place < len(rows):
@@ -119,7 +121,7 @@ def _column(visit: Visit) -> tuple[str, str]:
     return rows[place][0], str(rows[place][1])
 
 
-def edit(visit: Visit, rows: list[list[str]] | None = None, problem: str = "", status: int = 200) -> Response:
+def edit(visit: RequestContext, rows: list[list[str]] | None = None, problem: str = "", status: int = 200) -> Response:
     """Show the labels of every value of a column at every level, to be changed; values are shown here, as they must."""
     column, spec = _column(visit)
     prepared = visit.app.data.prepared(visit.state, visit.part)
@@ -145,7 +147,7 @@ def edit(visit: Visit, rows: list[list[str]] | None = None, problem: str = "", s
     )
 
 
-def save_edited(visit: Visit) -> Response:
+def save_edited(visit: RequestContext) -> Response:
     """Write a hierarchy that was edited as a file beside the job, a new one each time, and take it."""
     column, spec = _column(visit)
     width, height = (int(visit.say(name)) if visit.say(name).isdigit() else 0 for name in ("width", "height"))

@@ -116,7 +116,7 @@ class JobState:
 
     def save(self, seen: str) -> None:
         """Write the job where the one on disk is still the one that was seen, which goes into the history."""
-        with _locked(self.path) as history:
+        with _lock_history(self.path) as history:
             earlier = load_job(self.path)
             if earlier.version != seen:
                 raise Conflict(
@@ -140,7 +140,7 @@ class JobState:
 
 def undo(path: Path, seen: str) -> None:
     """Go back to the state of a job before the last change."""
-    with _locked(path) as history:
+    with _lock_history(path) as history:
         if load_job(path).version != seen:
             raise Conflict(f"{path.name} was changed in another window after this page was opened. Nothing was undone.")
         if kept := sorted(one for one in history.iterdir() if one.suffix == ".toml"):
@@ -213,7 +213,7 @@ def _history(path: Path) -> Path:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[Path]:
+def _lock_history(path: Path) -> Iterator[Path]:
     """The folder of the history, while no other window or server changes the job."""
     history = _history(path)
     for folder in (history.parent, history):

@@ -9,8 +9,8 @@ from starlette.responses import RedirectResponse, Response
 from cloister.search.problem import Candidate, SearchProblem
 from cloister.shapes.table.format.options import FULL_DOMAIN
 
-from .app import Visit
-from .data_pages import job_page, saved
+from .app import RequestContext
+from .data_pages import job_page, save_job
 from .data_read import Measurable, count_between
 
 SHOWN, NEAR, MOST_PINNED = 50, 8, 6
@@ -41,7 +41,9 @@ class Node:
     kind: str
 
 
-def _typed(visit: Visit, name: str, usual: Sequence[int], low: Sequence[int], high: Sequence[int]) -> list[int]:
+def _read_levels(
+    visit: RequestContext, name: str, usual: Sequence[int], low: Sequence[int], high: Sequence[int]
+) -> list[int]:
     """A level for each column, as it was typed, or the usual one; none beyond the bounds of its column."""
     found = []
     for place, (least, most) in enumerate(zip(low, high, strict=True)):
@@ -51,15 +53,15 @@ def _typed(visit: Visit, name: str, usual: Sequence[int], low: Sequence[int], hi
     return found
 
 
-def _levels(visit: Visit, found: Measurable) -> list[int]:
+def _levels(visit: RequestContext, found: Measurable) -> list[int]:
     """The levels that are asked for; else those of the job, or the best."""
     problem = found.table.problem
     fixed = visit.state.section(visit.part).get("levels") or ({} if found.best is None else found.best.levels)
     usual = [int(fixed.get(name, top)) for name, top in zip(problem.names, problem.top, strict=True)]
-    return _typed(visit, "level", usual, problem.lowest.tolist(), problem.top)
+    return _read_levels(visit, "level", usual, problem.lowest.tolist(), problem.top)
 
 
-def _pinned(visit: Visit, problem: SearchProblem) -> list[tuple[int, ...]]:
+def _read_pinned(visit: RequestContext, problem: SearchProblem) -> list[tuple[int, ...]]:
     """The transformations that are pinned, each once; what is none is left out."""
     found = []
     for word in visit.every("pin"):
@@ -69,7 +71,7 @@ def _pinned(visit: Visit, problem: SearchProblem) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(found))[-MOST_PINNED:]
 
 
-def _place(visit: Visit, chosen: Sequence[int], pins: Sequence[Sequence[int]]) -> str:
+def _place(visit: RequestContext, chosen: Sequence[int], pins: Sequence[Sequence[int]]) -> str:
     """The address of this page with other levels on its sliders, and other ones pinned; bounds stay."""
     said = {**visit.query, **visit.form}
     query: dict[str, str | list[str]] = {f"level-{place}": str(level) for place, level in enumerate(chosen)}
@@ -82,7 +84,7 @@ def _word(levels: Sequence[int]) -> str:
     return ".".join(map(str, levels))
 
 
-def _measured(visit: Visit, problem: SearchProblem, levels: Sequence[int]) -> dict[str, object]:
+def _measure_levels(visit: RequestContext, problem: SearchProblem, levels: Sequence[int]) -> dict[str, object]:
     """What levels give."""
     found = visit.app.data.measured(problem, levels)
     return {
@@ -91,7 +93,7 @@ def _measured(visit: Visit, problem: SearchProblem, levels: Sequence[int]) -> di
     }  # fmt: skip
 
 
-def _around(visit: Visit, problem: SearchProblem, levels: Sequence[int]) -> list[Neighbour]:
+def _around(visit: RequestContext, problem: SearchProblem, levels: Sequence[int]) -> list[Neighbour]:
     """What the transformations one level away give, the best first."""
     around = []
     for place, name in enumerate(problem.names):
@@ -116,14 +118,14 @@ def _drawn(problem: SearchProblem, lattice: Sequence[Candidate], chosen: Sequenc
     return sorted(dots, key=lambda dot: dot.kind == "chosen")
 
 
-def levels(visit: Visit) -> Response:
+def levels(visit: RequestContext) -> Response:
     """Show a slider for each quasi-identifier, what the levels give, those pinned, and all between some bounds."""
     found = visit.app.data.measurable(visit.state, visit.part)
     problem, chosen, around = found.table.problem, _levels(visit, found), found.around_best
     # transformations are drawn and listed between these levels, by default all, or those around the best
     low, high = problem.lowest.tolist(), problem.top
-    bounds = _typed(visit, "low", around[0], low, high), _typed(visit, "high", around[1], low, high)
-    pins = _pinned(visit, problem)
+    bounds = _read_levels(visit, "low", around[0], low, high), _read_levels(visit, "high", around[1], low, high)
+    pins = _read_pinned(visit, problem)
     is_quick = problem.task.rows.records.size * len(problem.names) <= QUICK
     lattice = visit.app.data.between(found, *bounds)
     safe = sorted((one for one in lattice or () if problem.is_safe(one)), key=lambda one: (one.loss, one.tie_break))
@@ -140,31 +142,33 @@ def levels(visit: Visit) -> Response:
         dots=_drawn(problem, lattice or (), chosen), wide=WIDE, high=HIGH, listed=listed, n_safe=len(safe),
         n_between=count_between(*bounds), most=found.most, is_whole=lattice is not None,
         pins=[_word(pin) for pin in pins], side=side,
-        measured=_measured(visit, problem, chosen), around=_around(visit, problem, chosen) if is_quick else None,
+        measured=_measure_levels(visit, problem, chosen), around=_around(visit, problem, chosen) if is_quick else None,
     )  # fmt: skip
 
 
-def measure(visit: Visit) -> Response:
+def measure(visit: RequestContext) -> Response:
     """Return what the levels give, as they are moved; those around them follow once they rest."""
     found = visit.app.data.measurable(visit.state, visit.part)
-    return visit.shown("measured", measured=_measured(visit, found.table.problem, _levels(visit, found)), around=None)
+    return visit.shown(
+        "measured", measured=_measure_levels(visit, found.table.problem, _levels(visit, found)), around=None
+    )
 
 
-def around(visit: Visit) -> Response:
+def around(visit: RequestContext) -> Response:
     """Return what the transformations one level away give."""
     found = visit.app.data.measurable(visit.state, visit.part)
     return visit.shown("around", around=_around(visit, found.table.problem, _levels(visit, found)))
 
 
-def fix_levels(visit: Visit) -> Response:
+def fix_levels(visit: RequestContext) -> Response:
     """Take these levels: every release of the job has them from now on."""
     state, found = visit.state, visit.app.data.measurable(visit.state, visit.part)
     problem, chosen = found.table.problem, _levels(visit, found)
     if visit.say("measure") or visit.say("keep"):
-        pins = _pinned(visit, problem)
+        pins = _read_pinned(visit, problem)
         return RedirectResponse(_place(visit, chosen, [*pins, chosen] if visit.say("keep") else pins), 303)
     fixed = problem.by_name(chosen)
     section = {**state.section(visit.part), "levels": fixed, "method": FULL_DOMAIN}
     for key in ("search", "store", "time_limit", "levels_from", "merge_classes"):
         section.pop(key, None)
-    return saved(visit, state.with_section(visit.part, section), "release")
+    return save_job(visit, state.with_section(visit.part, section), "release")

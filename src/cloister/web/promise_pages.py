@@ -14,9 +14,9 @@ from cloister.privacy.parse import RULES
 from cloister.settings.declaration import Given
 from cloister.shapes.codes.options import DISASSOCIATION
 
-from .app import Visit, status_of
-from .data_pages import job_page, saved, source_of
-from .forms import Spec, asked, errors_of, filled, grouped, in_words, specs_of_shape
+from .app import RequestContext, status_of
+from .data_pages import job_page, save_job, source_of
+from .forms import Spec, bind_fields, errors_of, fill_section, group_fields, in_words, specs_of_shape
 
 ELSEWHERE = ("qi", "drop", "sensitive", "keep", "patient", "undecided", "accept", "hierarchies", "missing_as")
 """Settings of a table that other pages ask for."""
@@ -65,7 +65,7 @@ class Promised:
     problem: str = ""
 
 
-def _specs(visit: Visit) -> list[Spec]:
+def _specs(visit: RequestContext) -> list[Spec]:
     shape = visit.state.job.parts[visit.part].shape
     columns = list(visit.state.section(visit.part).get("qi", {}))
     if shape != "table":
@@ -74,21 +74,21 @@ def _specs(visit: Visit) -> list[Spec]:
     return [replace(spec, group=UNDER.get(spec.key, "")) for spec in every]
 
 
-def _section(visit: Visit, specs: Sequence[Spec]) -> Given:
+def _section(visit: RequestContext, specs: Sequence[Spec]) -> Given:
     """The section with what the form says; k of the whole job stands in it as well."""
     section = visit.state.section(visit.part)
     if visit.state.job.parts[visit.part].shape != CLAIMS and "k" not in section and "k" in visit.state.content:
         section["k"] = visit.state.content["k"]
     if not visit.form:
         return section
-    section = filled(specs, section, visit.form)
+    section = fill_section(specs, section, visit.form)
     rules = [*section.get("rule", []), *(str(rule) for rule in visit.form.getlist("fear"))]
     if rules:
         section["rule"] = list(dict.fromkeys(rules))
     return section
 
 
-def _promised(visit: Visit, section: Given) -> tuple[Promised, dict[str, str]]:
+def _describe_promise(visit: RequestContext, section: Given) -> tuple[Promised, dict[str, str]]:
     """What is about to be promised, and what is wrong, by key."""
     shape = visit.state.job.parts[visit.part].shape
     try:
@@ -97,9 +97,9 @@ def _promised(visit: Visit, section: Given) -> tuple[Promised, dict[str, str]]:
         rows = prepared.request_in_words()
         if isinstance(prepared, PreparedTable):
             rules = prepared.request.rules
-            limits = [found[1] for rule in rules if (found := _documented(type(rule)))]
+            limits = [found[1] for rule in rules if (found := _documented_guarantee(type(rule)))]
             return Promised([rule.sentence() for rule in rules], list(dict.fromkeys(limits)), rows), {}
-        found = _documented(_method(shape, dict(rows).get("method", "")))
+        found = _documented_guarantee(_method(shape, dict(rows).get("method", "")))
         return Promised([found[0]] if found else [], [found[1]] if found else [], rows), {}
     except CloisterError as error:
         return Promised(problem=in_words(error)), errors_of(error)
@@ -122,18 +122,20 @@ def _method(shape: str, method: str) -> object:
     return None
 
 
-def _documented(of: object) -> tuple[str, str] | None:
+def _documented_guarantee(of: object) -> tuple[str, str] | None:
     """What a rule or a method promises, and what it does not, as it says of itself."""
     found = GUARANTEE.search(" ".join((inspect.getdoc(of) or "").split()))
     return None if found is None else (found[1].replace("`", ""), found[2].replace("`", ""))
 
 
-def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
+def promise(
+    visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
+) -> Response:
     """Show what is asked, and what that promises."""
     specs = _specs(visit)
     section, shape = _section(visit, specs), visit.state.job.parts[visit.part].shape
-    promised, wrong = _promised(visit, section)
-    entries = asked(specs, section, errors if errors is not None else wrong)
+    promised, wrong = _describe_promise(visit, section)
+    entries = bind_fields(specs, section, errors if errors is not None else wrong)
     first = [one for one in entries if _place(one.spec.key, shape) >= 0]
     first.sort(key=lambda one: _place(one.spec.key, shape))
     rest = [one for one in entries if _place(one.spec.key, shape) < 0]
@@ -148,7 +150,7 @@ def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
         columns = []
     return job_page(
         visit, "promise", status, promised=promised, problem=problem, purposes=PURPOSES, fears=fears, columns=columns,
-        first=grouped(first), rest=grouped(rest), opened=any(one.error for one in rest),
+        first=group_fields(first), rest=group_fields(rest), opened=any(one.error for one in rest),
         known=[rule.usage for rule in RULES.values()] if shape == "table" else [],
     )  # fmt: skip
 
@@ -158,13 +160,13 @@ def _place(key: str, shape: str) -> int:
     return next((n for n, one in enumerate(FIRST.get(shape, ())) if f"{key}.".startswith(f"{one}.")), -1)
 
 
-def sentence(visit: Visit) -> Response:
+def sentence(visit: RequestContext) -> Response:
     """Return what would be promised, as typed."""
-    promised, _ = _promised(visit, _section(visit, _specs(visit)))
+    promised, _ = _describe_promise(visit, _section(visit, _specs(visit)))
     return visit.shown("promised", promised=promised)
 
 
-def save_promise(visit: Visit) -> Response:
+def save_promise(visit: RequestContext) -> Response:
     """Save what is asked, if the library takes it; what other pages ask for may still be missing."""
     specs = _specs(visit)
     section = _section(visit, specs)
@@ -172,13 +174,13 @@ def save_promise(visit: Visit) -> Response:
         wrong = _wrong(visit, section)
         if wrong and (key := _culprit(visit, specs, section, wrong)):
             return promise(visit, {key: in_words(wrong)}, "", 400)
-        return saved(visit, visit.state.with_section(visit.part, section), "release")
+        return save_job(visit, visit.state.with_section(visit.part, section), "release")
     except CloisterError as error:
         status = status_of(error)
         return promise(visit, errors_of(error), in_words(error), status)
 
 
-def _wrong(visit: Visit, section: Given) -> CloisterError | None:
+def _wrong(visit: RequestContext, section: Given) -> CloisterError | None:
     """What the library says against a section, as far as that is known without protecting."""
     try:
         changed = visit.state.changed(visit.state.with_section(visit.part, section))
@@ -188,7 +190,7 @@ def _wrong(visit: Visit, section: Given) -> CloisterError | None:
     return None
 
 
-def _culprit(visit: Visit, specs: Sequence[Spec], section: Given, wrong: CloisterError) -> str:
+def _culprit(visit: RequestContext, specs: Sequence[Spec], section: Given, wrong: CloisterError) -> str:
     """The key that an error is about: the one that it names, or the change without which there is none."""
     earlier = visit.state.section(visit.part)
     named = next(iter(errors_of(wrong)))

@@ -8,10 +8,10 @@ from cloister.errors import CloisterError, InputError
 from cloister.jobs.job import Written
 from cloister.pipeline.table_shape import PreparedTable
 
-from .app import Visit, address, status_of
+from .app import RequestContext, address, status_of
 from .check_pages import key_of
-from .data_pages import BULK, job_page, saved
-from .forms import Spec, asked, errors_of, filled, in_words, specs_of_record
+from .data_pages import BULK, job_page, save_job
+from .forms import Spec, bind_fields, errors_of, fill_section, in_words, specs_of_record
 from .job_state import Conflict, load_job, undo, without_part
 from .work import Work
 
@@ -29,11 +29,13 @@ def _specs() -> list[Spec]:
     return [spec for spec in specs_of_record(Written, (), HELPS) if spec.path[0] not in ("sources", "protect", "link")]
 
 
-def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
+def release(
+    visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
+) -> Response:
     """Show the job as a whole, and what is about to be done."""
     state, specs, asked_for = visit.state, _specs(), []
     undecided: dict[str, str] = {}
-    section = filled(specs, state.content, visit.form) if visit.form else state.content
+    section = fill_section(specs, state.content, visit.form) if visit.form else state.content
     try:
         prepared = visit.app.data.prepared(state, visit.part)
         asked_for = visit.app.data.announce(state, visit.part, prepared)
@@ -47,7 +49,7 @@ def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
         visit,
         "release",
         status,
-        entries=asked(specs, section, errors),
+        entries=bind_fields(specs, section, errors),
         asked_for=asked_for,
         there=there,
         problem=problem,
@@ -56,15 +58,15 @@ def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
     )
 
 
-def save_release(visit: Visit) -> Response:
+def save_release(visit: RequestContext) -> Response:
     """Save what is said of the job as a whole."""
     try:
-        return saved(visit, filled(_specs(), visit.state.content, visit.form), "release")
+        return save_job(visit, fill_section(_specs(), visit.state.content, visit.form), "release")
     except CloisterError as error:
         return release(visit, errors_of(error), in_words(error), status_of(error))
 
 
-def run(visit: Visit) -> Response:
+def run(visit: RequestContext) -> Response:
     """Try the job, or do it, in a process of its own."""
     state = visit.state
     if visit.say("version") != state.version:
@@ -98,7 +100,7 @@ def run(visit: Visit) -> Response:
     )
 
 
-def go_back(visit: Visit) -> Response:
+def go_back(visit: RequestContext) -> Response:
     """Undo the last change of the job."""
     undo(visit.state.path, visit.say("version"))
     step = visit.say("step") if visit.say("step").isalpha() else "release"
@@ -106,14 +108,14 @@ def go_back(visit: Visit) -> Response:
     return RedirectResponse(visit.to(step) if is_there else address("release", job=visit.say("job")), 303)
 
 
-def remove_part(visit: Visit) -> Response:
+def remove_part(visit: RequestContext) -> Response:
     """Take a part out of the job; *Undo* brings it back."""
     state = visit.state
     state.changed(without_part(state, visit.part)).save(visit.say("version"))
     return RedirectResponse(address("release", job=visit.say("job")), 303)
 
 
-def download(visit: Visit) -> Response:
+def download(visit: RequestContext) -> Response:
     """Return the job as a file."""
     name = visit.state.path.name.encode("ascii", "replace").decode().replace('"', "'")
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

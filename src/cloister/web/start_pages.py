@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import RedirectResponse, Response
 
-from .app import OTHER_STEPS, Visit, address
+from .app import OTHER_STEPS, RequestContext, address
 from .folder import Contents
 from .glossary import sections
 
@@ -32,7 +32,7 @@ PROFILES = {
 }
 
 
-def start(visit: Visit) -> Response:
+def start(visit: RequestContext) -> Response:
     """Show what lies in the folder; of a release that was opened, the page that checks it."""
     if visit.app.release is not None:
         return RedirectResponse(address("check", release=visit.app.release), 303)
@@ -40,33 +40,33 @@ def start(visit: Visit) -> Response:
     return visit.shown("start", found=found, works=visit.app.works.running)
 
 
-def glossary(visit: Visit) -> Response:
+def glossary(visit: RequestContext) -> Response:
     """Show every term of the documentation, and what it means."""
     return visit.shown("glossary", sections=sections())
 
 
-def choose(visit: Visit) -> Response:
+def choose(visit: RequestContext) -> Response:
     """Show what a part that is added to a job may be read from."""
     beside = visit.app.folder.existing(visit.say("into")).parent
     return visit.shown("choose", into=visit.say("into"), files=_beside(visit.app.folder.look(), beside, visit))
 
 
-def _beside(found: Contents, folder: Path, visit: Visit) -> list[str]:
+def _beside(found: Contents, folder: Path, visit: RequestContext) -> list[str]:
     return [place for place, _ in found.data if (visit.app.folder.path / place).parent == folder]
 
 
-def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
+def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Show a file that is to be protected, and what may be made of it."""
     from cloister.errors import CloisterError
 
     from .data_pages import reading_specs, sample_of
-    from .forms import asked, errors_of, filled, in_words
+    from .forms import bind_fields, errors_of, fill_section, in_words
 
     place, found = visit.say("file"), visit.app.folder.look()
     path, specs, wrong = visit.app.folder.existing(place), reading_specs(), {}
     usual = {".zip": "omop", ".ndjson": "fhir"}.get(PurePath(place.lower().removesuffix(".gz")).suffix, "")
     profile = visit.say("profile") or ("" if visit.form else usual)
-    source = filled(specs, {"file": f"{profile}:{path.name}" if profile else path.name}, visit.form)
+    source = fill_section(specs, {"file": f"{profile}:{path.name}" if profile else path.name}, visit.form)
     sample = None
     if not profile:
         try:
@@ -77,18 +77,18 @@ def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
     return visit.shown(
         "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
         others=[one for one in _beside(found, path.parent, visit) if one != place],
-        shape=visit.say("shape") or _likely(names), problem=problem, reading=asked(specs, source, wrong),
+        shape=visit.say("shape") or _likely(names), problem=problem, reading=bind_fields(specs, source, wrong),
         into=visit.say("into"), jobs=[one for one in found.jobs if Path(one).parent == Path(place).parent],
     )  # fmt: skip
 
 
-def database(visit: Visit, problem: str = "", status: int = 200) -> Response:
+def database(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Ask for a database, and for what is to be read from it."""
     shapes = {word: text for word, text in SHAPES.items() if word != "claims"}
     return visit.shown("database", status, shapes=shapes, shape=visit.say("shape") or "table", problem=problem)
 
 
-def make_of_database(visit: Visit) -> Response:
+def make_of_database(visit: RequestContext) -> Response:
     """Make a first job of what a database gives, beside the job that it is to be a part of, or in the folder itself."""
     from cloister.errors import InputError
     from cloister.io import write_private
@@ -122,14 +122,14 @@ def _likely(names: list[str]) -> str:
     return "codes" if "codes" in names or (has_code and len(names) <= 4) else "table"
 
 
-def make(visit: Visit) -> Response:
+def make(visit: RequestContext) -> Response:
     """Make a first job of a file, by ``cloister init``; an empty one where nothing is to be guessed."""
     from cloister.errors import InputError
     from cloister.settings.declaration import command_words
     from cloister.settings.run_options import RunOptions
 
     from .data_pages import reading_specs
-    from .forms import filled
+    from .forms import fill_section
 
     if visit.say("look"):
         return new(visit)
@@ -142,13 +142,13 @@ def make(visit: Visit) -> Response:
     into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
     if any(one is not None and one.parent != path.parent for one in (second, into)):
         raise InputError("The job and all its files must lie in one folder. Move one of them.")
-    source = filled(reading_specs(), {}, visit.form)
+    source = fill_section(reading_specs(), {}, visit.form)
     called = f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name
     target = _free(path)
     if visit.say("empty") and into is not None:
         return new(visit, "A part of a job begins with guesses. Make it so, and change them.", 400)
     if visit.say("empty") and shape != "claims":
-        return _started(visit, target, shape, {"file": called, **source})
+        return _start_job(visit, target, shape, {"file": called, **source})
     words = [*command_words(RunOptions, source), "--", called]
     back = address("new", file=visit.say("file"), into=visit.say("into"))
     if second is None:
@@ -158,7 +158,7 @@ def make(visit: Visit) -> Response:
 
 
 def _first(
-    visit: Visit,
+    visit: RequestContext,
     words: "Sequence[str]",
     target: Path,
     shape: str,
@@ -187,7 +187,7 @@ def _first(
             work.doing = "looking at the columns"
             _look(visit, made)
         if into is not None:
-            work.then = address(step, job=visit.app.folder.place(into), part=_added(into, made))
+            work.then = address(step, job=visit.app.folder.place(into), part=_add_part(into, made))
 
     work = visit.app.works.start(
         ["init", shape, "--out", out.name, "--json", *words], target.parent, what=f"Looking at {target.stem}",
@@ -197,7 +197,7 @@ def _first(
     return visit.working(work)
 
 
-def _added(into: Path, made: Path) -> str:
+def _add_part(into: Path, made: Path) -> str:
     """Add the part of a job to another one, whatever another window does to that meanwhile; return its name."""
     from .job_state import Conflict, add_part, load_job
 
@@ -211,7 +211,7 @@ def _added(into: Path, made: Path) -> str:
         return part
 
 
-def _look(visit: Visit, job: Path) -> None:
+def _look(visit: RequestContext, job: Path) -> None:
     """Look at the columns once, for the page that follows."""
     from .data_pages import source_of
     from .job_state import load_job
@@ -230,7 +230,7 @@ def _free(path: Path) -> Path:
     return next(one for one in names if not one.exists() and not one.with_name(f"{one.stem}-release").exists())
 
 
-def _started(visit: Visit, target: Path, shape: str, source: "Given") -> Response:
+def _start_job(visit: RequestContext, target: Path, shape: str, source: "Given") -> Response:
     """A job without guesses: every column, and every code, is still to be decided."""
     from .job_state import new_job
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from cloister.recipients.utility_comparison import Conditions, beside_original
 
-from .app import Visit
+from .app import RequestContext
 from .check_pages import verdict_of
 from .data_pages import job_page
 
@@ -15,7 +15,7 @@ FAR = (0.05, 0.2, 0.5)
 """How far off a count is: shares of what it was before."""
 
 
-def utility(visit: Visit) -> Response:
+def utility(visit: RequestContext) -> Response:
     """Show what a release of the job still says of the columns that were protected."""
     state, part = visit.state, visit.part
     out = state.path.parent / state.job.output

@@ -4,18 +4,18 @@ from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import InputError
 
-from .app import Visit
+from .app import RequestContext
 from .work import Work
 
 
-def _work(visit: Visit) -> Work:
+def _work(visit: RequestContext) -> Work:
     found = visit.app.works.get(visit.say("key"))
     if found is None:
         raise InputError("This work is not known any more. Go back to the start.")
     return found
 
 
-def work(visit: Visit) -> Response:
+def work(visit: RequestContext) -> Response:
     """Show how far it is; once it is done, go on."""
     one = _work(visit)
     if one.code == 0 and one.then:
@@ -23,7 +23,7 @@ def work(visit: Visit) -> Response:
     return visit.shown("work", work=one)
 
 
-def state(visit: Visit) -> Response:
+def state(visit: RequestContext) -> Response:
     """Return the part of the page that changes; once it is done, say where to go on."""
     one = _work(visit)
     shown = visit.shown("work_state", work=one)
@@ -32,7 +32,7 @@ def state(visit: Visit) -> Response:
     return shown
 
 
-def cancel(visit: Visit) -> Response:
+def cancel(visit: RequestContext) -> Response:
     """Stop it."""
     one = _work(visit)
     one.cancel()

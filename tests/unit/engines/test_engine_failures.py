@@ -136,12 +136,14 @@ def test_an_account_that_may_make_nothing(hospital, tmp_path, monkeypatch, capsy
     assert not (tmp_path / "release").exists()
 
 
-@pytest.mark.parametrize("where", ["cloister.release.release.write_csv", "cloister.pipeline.table_engines.passed"])
+@pytest.mark.parametrize(
+    "where", ["cloister.release.release.write_csv", "cloister.pipeline.table_engines.require_verified"]
+)
 def test_what_fails_on_our_side_undoes_the_table(hospital, tmp_path, monkeypatch, where, capsys):
     """When the folder cannot be written, or our own check fails, the table does not stay either."""
 
     def fail(*_):
-        if where.endswith("passed"):
+        if where.endswith("verified"):
             raise InternalError("The release did not pass verification: a test")
         raise InputError("The disk is full.")
 

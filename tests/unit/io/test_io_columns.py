@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.io.columns import as_held, as_numbers, check_names, coded, of_each, packed
+from cloister.io.columns import as_held, as_numbers, check_names, code_texts, map_categories, pack_text
 
 UTC = dt.UTC
 
@@ -101,13 +101,13 @@ TEXTS = st.lists(st.sampled_from([None, "a", "b", "é", "z", "Z", "10", "9"]), m
 @given(TEXTS, st.booleans())
 def test_packed_text_is_the_text(text, always):
     """In its values, in what is said of each, and in the order of its numbers, also where values have gone since."""
-    held = packed(text, always=always)
+    held = pack_text(text, always=always)
     some = held.filter(held.is_in(["a", "é", "9"]) | held.is_null())
-    texts, numbers = coded(some)
+    texts, numbers = code_texts(some)
 
     assert as_text(held).equals(text, null_equal=True)
     assert as_held(held).equals(held, null_equal=True)
-    assert of_each(held, lambda one: one.str.len_bytes()).equals(text.str.len_bytes(), null_equal=True)
+    assert map_categories(held, lambda one: one.str.len_bytes()).equals(text.str.len_bytes(), null_equal=True)
     assert texts == sorted({*some.drop_nulls().to_list()}, key=str.encode)
     assert [None if number < 0 else texts[number] for number in numbers] == as_text(some).to_list()
 
@@ -115,7 +115,7 @@ def test_packed_text_is_the_text(text, always):
 @given(st.lists(TEXTS, max_size=3), st.booleans())
 def test_columns_as_numbers_agree(columns, always):
     """Equal texts have equal numbers in all columns, greater ones greater, and missing stays missing."""
-    numbers = as_numbers([packed(column, always=always) for column in columns])
+    numbers = as_numbers([pack_text(column, always=always) for column in columns])
     pairs = [pair for text, own in zip(columns, numbers, strict=True) for pair in zip(text, own, strict=True)]
     order = sorted({pair for pair in pairs if pair[0] is not None}, key=lambda pair: pair[0].encode())
 

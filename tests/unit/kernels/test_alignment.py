@@ -11,7 +11,7 @@ from cloister.hierarchy import suppress
 from cloister.kernels.alignment import align, distances
 from cloister.kernels.clusters import group
 from cloister.shapes.trajectories.format.data import TrajectoriesRequest
-from cloister.shapes.trajectories.method.problem import pose
+from cloister.shapes.trajectories.method.problem import build_problem
 
 RECORDS = [((0, 0), (1, 1)), ((1, 0),), ((1, 0),)]
 NUMBERS = np.array([0, 1], dtype=np.int32)
@@ -20,7 +20,7 @@ NUMBERS = np.array([0, 1], dtype=np.int32)
 def posed(**options):
     """A small problem."""
     request = TrajectoriesRequest(2, suppress(), suppress(), **options)
-    return pose(numbered(RECORDS, 2, 2), trees([["x", "x"]], [["y", "y"]]), request)
+    return build_problem(numbered(RECORDS, 2, 2), trees([["x", "x"]], [["y", "y"]]), request)
 
 
 def test_sequences_must_belong_to_the_trees():

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.report.conftest import of_table, table
 
 from cloister.release.figures import figures_of
-from cloister.release.manifest import typed
+from cloister.release.manifest import parse_manifest
 from cloister.report.release_warnings import (
     describe_empty,
     describe_formulas,
@@ -64,7 +64,7 @@ def test_warnings_follow_from_what_is_released():
     """The manifest and the figures of the released files are all that is asked; no value is named."""
     named = table().with_row_index("ticket").with_columns(pl.format("t{}", "ticket").alias("ticket"))
     release = of_table(named, keep=["ticket"])
-    stated = typed(release.summary())
+    stated = parse_manifest(release.summary())
     warnings = warnings_of(stated, figures_of(release.derived.report_counts(), stated.created))
 
     assert [text.partition(",")[0] for text in warnings] == ["With the 2 columns released as recorded"]

@@ -4,7 +4,7 @@ import pytest
 from test_report_page import NASTY, assert_whole, parsed
 
 import cloister as cl
-from cloister.release.manifest import typed
+from cloister.release.manifest import parse_manifest
 from cloister.report import render_report
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
@@ -15,7 +15,7 @@ def manifest(**options):
     codes = cl.CodeSets.from_records(RECORDS, repeats=options.pop("repeats", False))
     level = options.pop("level", None)
     policy = None if level is None else cl.UtilityPolicy.by_level(codes, level)
-    return typed(cl.protect_codes(codes, **{"k": 3} | options, policy=policy).summary())
+    return parse_manifest(cl.protect_codes(codes, **{"k": 3} | options, policy=policy).summary())
 
 
 def saying(said, section, **told):

@@ -7,7 +7,7 @@ import pytest
 from tests.made.tampering import report_rewritten
 
 import cloister as cl
-from cloister.release.figures import banded
+from cloister.release.figures import band_sizes
 from cloister.release.folder import read_figures
 from cloister.release.head import REPORTS
 
@@ -16,7 +16,7 @@ def test_sizes_by_hand():
     """Members of classes, or the classes, by the size of the class."""
     sizes = pl.Series([1, 1, 2, 4, 5, 100, 1000, 3000])
 
-    members, classes = banded(sizes, members=True), banded(sizes, members=False)
+    members, classes = band_sizes(sizes, members=True), band_sizes(sizes, members=False)
     assert {n: c for n, c in members.items() if c} == {
         "1": 2,
         "2-4": 6,

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.release.manifest import typed
+from cloister.release.manifest import parse_manifest
 from cloister.report import render_report
 
 NASTY = "<b>\"age\" & 'sex'</b><script>alert(1)</script>"
@@ -51,7 +51,9 @@ def manifest(column="age", n_rare=0, **options):
         {column: ["x"] * 20 + ["y"] * 20 + [f"r{i}" for i in range(n_rare)], "dx": ["d", "e"] * 20 + ["d"] * n_rare}
     )
     wanted = {"qi": {column: "suppress"}, "rule": ["k-anonymity=5"], "undecided": "drop"}
-    return typed(cl.protect_table(frame, **wanted | {"suppression": 0.2, "purpose": "one-coding"} | options).summary())
+    return parse_manifest(
+        cl.protect_table(frame, **wanted | {"suppression": 0.2, "purpose": "one-coding"} | options).summary()
+    )
 
 
 VARIANTS = {
@@ -143,7 +145,7 @@ def test_a_guarantee_that_does_not_hold_has_no_page():
     said["guarantee"]["verified"] = False
 
     with pytest.raises(cl.InputError, match=r"guarantee\.verified"):
-        typed(said)
+        parse_manifest(said)
 
 
 def test_the_guarantee_is_in_words():
@@ -195,7 +197,7 @@ def test_columns_stand_by_role():
         rule=["k-anonymity=5"],
         purpose="one-coding",
     )
-    page = "".join(parsed(render_report(typed(release.summary()))).text)
+    page = "".join(parsed(render_report(parse_manifest(release.summary()))).text)
 
     assert f"Released as recorded, kept (70): {', '.join(kept)}." in page
     assert "Released as recorded, sensitive (2): hiv, dx." in page

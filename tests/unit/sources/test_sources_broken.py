@@ -9,7 +9,7 @@ import pytest
 from tests.made import hospital_sources as made
 
 from cloister import InputError
-from cloister.sources import NAMES, PROFILES, profiled, read_table
+from cloister.sources import NAMES, PROFILES, parse_profile, read_table
 from cloister.testing import hospital
 
 VALUE = "Zz9Secret"
@@ -308,7 +308,7 @@ def test_a_profile_that_there_is_not(tables, tmp_path):
         InputError, match=r"no profile 'omopp'. Did you mean omop\? Profiles: omop, fhir, synthea, synpuf"
     ):
         read_table(f"omopp:{place}")
-    assert profiled("postgresql:nothing") is None
+    assert parse_profile("postgresql:nothing") is None
 
 
 def test_every_name_has_a_profile():

@@ -12,7 +12,7 @@ import cloister as cl
 from cloister.cli.main import run
 from cloister.io import read_table
 from cloister.release.folder import read_manifest
-from cloister.release.manifest import script_of, typed
+from cloister.release.manifest import parse_manifest, script_of
 
 N = 60
 
@@ -26,7 +26,7 @@ def released(folder, frame, qi, *, rules=("k-anonymity=3",), **asked):
 
 def broken(folder):
     """The promises that the script finds broken."""
-    manifest = typed(read_manifest(folder))
+    manifest = parse_manifest(read_manifest(folder))
     return [one.promise for one in script_of(manifest).run(folder, ["release.json", *manifest.files]) if one.violations]
 
 

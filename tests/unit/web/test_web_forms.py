@@ -14,7 +14,7 @@ from cloister.errors import InputError, setting
 from cloister.jobs.job import SHAPES
 from cloister.settings.declaration import command_words, settings_of
 from cloister.settings.toml import read_toml
-from cloister.web.forms import asked, errors_of, filled, in_words, specs_of_record, specs_of_shape
+from cloister.web.forms import bind_fields, errors_of, fill_section, in_words, specs_of_record, specs_of_shape
 from cloister.web.job_state import toml_of
 
 KEYS = st.text(min_size=1, max_size=8)
@@ -54,14 +54,14 @@ def test_a_form_sent_as_it_is_says_what_the_job_said(shape):
     """Every kind of field gives back what was put into it."""
     section, specs = VALUES_OF[shape], specs_of_shape(shape, ("a", "b"))
     form = []
-    for one in asked(specs, section):
+    for one in bind_fields(specs, section):
         if one.by_column:
             form += [(f"{one.spec.name}:{place}", text) for place, (_, text) in enumerate(one.by_column)]
         elif one.spec.how != "tick":
             form.append((one.spec.name, one.text))
         elif one.text == "true" or (not one.text and one.spec.hint == "True"):
             form.append((one.spec.name, "true"))  # as a browser sends a tick
-    made = filled(specs, {}, FormData(form))
+    made = fill_section(specs, {}, FormData(form))
 
     def without_empty(value):
         return (
@@ -133,9 +133,11 @@ def test_words_of_a_command_leave_out_what_is_usual(shape):
 
 def test_terms_are_links_where_they_stand_first():
     """Once in a text, in the plural as well, never inside another word; what is text stays text."""
-    from cloister.web.glossary import linked
+    from cloister.web.glossary import link_terms
 
-    text = linked("Quasi-identifiers & <quasi-identifier>; k^m-anonymity, not (k, k^m)-anonymity; a lattice. Lossy.")
+    text = link_terms(
+        "Quasi-identifiers & <quasi-identifier>; k^m-anonymity, not (k, k^m)-anonymity; a lattice. Lossy."
+    )
 
     links = re.findall(r'<a class="term" target="_blank" href="/glossary#([^"]+)">([^<]+)</a>', text)
     assert [name for name, _ in links] == ["quasi-identifier", "k-m-anonymity", "k-k-m-anonymity", "lattice"]

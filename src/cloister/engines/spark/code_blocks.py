@@ -20,8 +20,20 @@ from cloister.io.codes import split_at
 from cloister.io.columns import check_names, display_name, text_of_codes
 from cloister.shapes.codes.data import CodeSets, check_writable, codes_by_record, counted_once
 
-from .tables import UNREADABLE, SparkFiles, files_frame, in_polars, quoted
-from .tasks import Row, call_spark, collected, contents, forget, frame_of, in_pieces, on_workers, pack, rows_of, unpack
+from .tables import UNREADABLE, SparkFiles, files_frame, in_polars, quote_column
+from .tasks import (
+    Row,
+    call_spark,
+    collect_rows,
+    contents,
+    forget,
+    frame_of,
+    in_pieces,
+    on_workers,
+    pack,
+    rows_of,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -104,7 +116,7 @@ def open_codes(
     empty = plain_columns(in_polars(call_spark(lambda: frame.limit(0).toArrow(), refusal)), name)
     form = code_lists(Source(empty, kind, delimiter, None, name), columns, missing)
     used = [column for column in (form.columns.id, form.columns.codes, form.columns.code) if column is not None]
-    lines = call_spark(lambda: frame.selectExpr(*map(quoted, used)), refusal)
+    lines = call_spark(lambda: frame.selectExpr(*map(quote_column, used)), refusal)
     return OpenedCodes(lines, form, delimiter is not None)
 
 
@@ -114,11 +126,11 @@ def read_opened(opened: OpenedCodes, *, repeats: bool, with_ids: bool) -> Blocks
     if form.layout == "long":
         # all lines of a patient in one partition
         partitions = max(4, -(-call_spark(frame.count) // LINES_A_PARTITION))
-        frame = frame.repartition(partitions, quoted(str(form.columns.id)))
+        frame = frame.repartition(partitions, quote_column(str(form.columns.id)))
     work = partial(_blocks, form=form, repeats=repeats, with_ids=with_ids, is_csv=is_csv)
     kept = call_spark(on_workers(frame, work).persist)
     try:
-        blocks = _read(kept, form, repeats=repeats, is_csv=is_csv)
+        blocks = _add_up_figures(kept, form, repeats=repeats, is_csv=is_csv)
         if form.layout == "wide" and form.columns.id is not None:
             _check_one_line_each(opened.frame, form, blocks.n_records + blocks.n_empty, form.columns.id)
     except BaseException:
@@ -127,10 +139,10 @@ def read_opened(opened: OpenedCodes, *, repeats: bool, with_ids: bool) -> Blocks
     return blocks
 
 
-def _read(blocks: "DataFrame", form: CodeSource, *, repeats: bool, is_csv: bool) -> Blocks:
+def _add_up_figures(blocks: "DataFrame", form: CodeSource, *, repeats: bool, is_csv: bool) -> Blocks:
     """Add up the figures that the workers return of their blocks."""
     with_heads = blocks.filter("length(head) > 0").selectExpr("part", "place", "head", "cast('' as binary) as body")
-    heads = [unpack(row.head, BlockHead) for row in collected(with_heads)]
+    heads = [unpack(row.head, BlockHead) for row in collect_rows(with_heads)]
     column = form.columns.codes or form.columns.code
     absent = sum(head.absent for head in heads)
     if absent:
@@ -163,7 +175,7 @@ def _read(blocks: "DataFrame", form: CodeSource, *, repeats: bool, is_csv: bool)
 
 
 def _check_one_line_each(frame: "DataFrame", form: CodeSource, n_lines: int, column: str) -> None:
-    counted = call_spark(lambda: frame.selectExpr(f"count(distinct {quoted(column)}) as n").collect())
+    counted = call_spark(lambda: frame.selectExpr(f"count(distinct {quote_column(column)}) as n").collect())
     if counted[0]["n"] != n_lines:
         raise InputError(
             f"Every patient has one line of codes, but {form.name} has {n_lines} lines and {counted[0]['n']} distinct "

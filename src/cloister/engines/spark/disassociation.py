@@ -28,7 +28,7 @@ from cloister.shapes.disassociation.method.protect import disassociate, encode_r
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 from .code_blocks import Blocks, CodeBlock, Codes, Integers, block_rows
-from .tasks import Row, collected, computed, contents, in_pieces, on_workers, pack, rows_of, unpack
+from .tasks import Row, collect_rows, compute_rows, contents, in_pieces, on_workers, pack, rows_of, unpack
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -120,7 +120,7 @@ def split_top(blocks: Blocks, request: SplitRequest) -> Splits:
 def _grow(blocks: Blocks, growing: _Growing, chosen: Sequence[_Open]) -> None:
     splits, n_codes = growing.splits(), len(blocks.vocabulary)
     nodes = [each.node for each in chosen]
-    counts = _summed(blocks, splits, nodes, None).reshape(len(nodes), n_codes)
+    counts = _sum_counts(blocks, splits, nodes, None).reshape(len(nodes), n_codes)
     room = max(1, min(MOST_CANDIDATES, (TABLE // len(nodes)).bit_length() - 1))
     candidates = [_candidates(each, own, growing.request, room) for each, own in zip(chosen, counts, strict=True)]
     if not any(each.size for each in candidates):
@@ -128,7 +128,7 @@ def _grow(blocks: Blocks, growing: _Growing, chosen: Sequence[_Open]) -> None:
     table = np.full((len(nodes), room), -1, dtype=np.int64)
     for row, own in zip(table, candidates, strict=True):
         row[: own.size] = own
-    joint = _summed(blocks, splits, nodes, table).reshape(len(nodes), 1 << room)
+    joint = _sum_counts(blocks, splits, nodes, table).reshape(len(nodes), 1 << room)
     for each, own, codes, found in zip(chosen, counts, candidates, joint, strict=True):
         _split_node(growing, each, own, codes, found)
 
@@ -195,25 +195,27 @@ def _next(
     return UNDECIDED if first.any() else best
 
 
-def _summed(blocks: Blocks, splits: Splits, nodes: Sequence[int], table: Integers | None) -> Integers:
+def _sum_counts(blocks: Blocks, splits: Splits, nodes: Sequence[int], table: Integers | None) -> Integers:
     """Counts of all codes of some nodes, or of the joint occurrences of the codes in a table; one pass."""
     place, n_codes = blocks.place, len(blocks.vocabulary)
     active = np.full(len(splits.node) + 1, -1, dtype=np.int64)
     active[list(nodes)] = np.arange(len(nodes))
 
     def work(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
-        counts = (_counted(each, each.numbered(place), splits, active, n_codes, table) for each in block_rows(batches))
+        counts = (
+            _count_codes(each, each.numbered(place), splits, active, n_codes, table) for each in block_rows(batches)
+        )
         first = next(counts, None)
         if first is not None:
             yield Row(0, body=pack(sum(counts, first)))
 
     found = np.zeros(len(nodes) * (n_codes if table is None else 1 << table.shape[1]), dtype=np.int64)
-    for row in collected(on_workers(blocks.frame, work)):
+    for row in collect_rows(on_workers(blocks.frame, work)):
         found += unpack(row.body, np.ndarray)
     return found
 
 
-def _counted(
+def _count_codes(
     block: CodeBlock, items: Codes, splits: Splits, active: Integers, n_codes: int, table: Integers | None
 ) -> Integers:
     node = active[splits.of(block.offsets, items)]
@@ -286,7 +288,7 @@ def disassociate_blocks(
     encoded = encode_request(sample, request)
     limit = max(records_a_part, request.cluster_limit)
     splits = split_top(blocks, SplitRequest(request.k, limit, encoded.records.constraint, encoded.records.passed_over))
-    parts = sorted(_protected(blocks, splits, request, repeats, before), key=lambda part: part.number)
+    parts = sorted(_protect_parts(blocks, splits, request, repeats, before), key=lambda part: part.number)
     _check_whole(blocks, splits, parts)
     joined, numbers = join_parts([replace(part.released, vocabulary=blocks.vocabulary) for part in parts])
     figures = DisassociationFigures(
@@ -297,7 +299,7 @@ def disassociate_blocks(
     return Parted(joined, figures, len(parts), _crosswalk(parts, numbers))
 
 
-def _protected(
+def _protect_parts(
     blocks: Blocks, splits: Splits, request: DisassociationRequest, repeats: bool, before: Before | None
 ) -> list[_Part]:
     """The parts as their workers return them."""
@@ -320,7 +322,7 @@ def _protected(
             yield from in_pieces(number, _protect(number, own, vocabulary, quiet, repeats=repeats, is_whole=is_whole))
 
     parted = on_workers(blocks.frame, part).repartition(min(len(splits.sizes), TASKS), "part")
-    return [one for _, one in contents(computed(on_workers(parted, protect)), _Part)]
+    return [one for _, one in contents(compute_rows(on_workers(parted, protect)), _Part)]
 
 
 def _by_part(block: CodeBlock, part: Integers, place: dict[str, int]) -> Iterator[Row]:

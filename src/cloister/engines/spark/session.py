@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from cloister.engines.choice import SPARK, is_spark
 from cloister.errors import InputError
 
-from .tasks import call_spark, impatient, quiet, unwarned
+from .tasks import call_spark, interruptible_wait, quiet, without_warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,7 +83,7 @@ def active_session() -> "SparkSession | None":
 
 def _need_pyspark(word: str) -> None:
     try:
-        with unwarned():
+        with without_warnings():
             import pyspark
 
             if word.startswith(REMOTE):
@@ -161,7 +161,7 @@ def _classic(master: str) -> Iterator["SparkSession"]:
             "Spark could not be started. See whether Java 17 or later runs, and whether there is memory and disk.",
         )
         _handle_stop(handler)  # Spark has put one of its own there, which calls Java while it is called
-        with nullcontext() if master.startswith("local") else impatient(session, PATIENCE_S):
+        with nullcontext() if master.startswith("local") else interruptible_wait(session, PATIENCE_S):
             yield session
     finally:
         close_gateway()

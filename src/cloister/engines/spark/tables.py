@@ -78,7 +78,9 @@ def spark_frame(frame: "DataFrame", shown: str = "a dataframe") -> Iterator[Spar
     if any(kind == "timestamp" for _, kind in frame.dtypes):
         # Times as the session shows them: without a zone, which they do not have there either.
         words = [
-            f"cast({quoted(name)} as timestamp_ntz) as {quoted(name)}" if kind == "timestamp" else quoted(name)
+            f"cast({quote_column(name)} as timestamp_ntz) as {quote_column(name)}"
+            if kind == "timestamp"
+            else quote_column(name)
             for name, kind in frame.dtypes
         ]
         given = frame
@@ -98,7 +100,11 @@ def back(frame: "DataFrame", tally: pl.DataFrame, id_column: str | None) -> "Dat
         words = []
         for column, place in columns.items():  # numbers go on, times have the type that came in
             value = f"cast({place} as {types[column]})" if types.get(column, "").startswith("timestamp") else place
-            words.append(f"{place} + k as {quoted(column)}" if column == id_column else f"{value} as {quoted(column)}")
+            words.append(
+                f"{place} + k as {quote_column(column)}"
+                if column == id_column
+                else f"{value} as {quote_column(column)}"
+            )
         return every.selectExpr(*words)
 
 
@@ -165,7 +171,7 @@ def first_file(path: Path) -> Path:
     return files[0]
 
 
-def quoted(column: str) -> str:
+def quote_column(column: str) -> str:
     """Return a name as Spark has it."""
     return "`" + column.replace("`", "``") + "`"
 

@@ -116,23 +116,23 @@ def on_workers(frame: "DataFrame", work: Callable[[Iterator["RecordBatch"]], Ite
         except Exception as error:
             yield _batch(Row(ERROR, head=pack(_kind_and_message(error))))
 
-    with unwarned():
+    with without_warnings():
         return frame.mapInArrow(run, SCHEMA)
 
 
-def collected(frame: "DataFrame") -> Iterator[Row]:
+def collect_rows(frame: "DataFrame") -> Iterator[Row]:
     """Return the rows of a frame, partition by partition."""
     found = call_spark(frame.toLocalIterator)
     while (row := call_spark(lambda: next(found, None))) is not None:
         yield _sound(Row(row["part"], row["place"], bytes(row["head"]), bytes(row["body"])))
 
 
-def computed(frame: "DataFrame") -> Iterator[Row]:
+def compute_rows(frame: "DataFrame") -> Iterator[Row]:
     """Return the rows of a frame, all partitions of which are computed side by side first."""
     kept = call_spark(frame.persist)
     try:
         call_spark(kept.count)
-        yield from collected(kept)
+        yield from collect_rows(kept)
     finally:
         forget(kept)
 
@@ -213,7 +213,7 @@ def quiet() -> Iterator[None]:
         logger.disabled = logger.name in WITH_HANDLERS_OF_THEIR_OWN
         logger.addHandler(silent)
     try:
-        with unwarned():
+        with without_warnings():
             yield
     finally:
         for logger, propagate, disabled in before:
@@ -224,7 +224,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def unwarned() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Pass over warnings that pyspark gives: of pandas' version, mostly, which does not matter to us."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"pyspark(\.|$)")
@@ -232,7 +232,7 @@ def unwarned() -> Iterator[None]:
 
 
 @contextmanager
-def impatient(session: "SparkSession", patience_s: float) -> Iterator[None]:
+def interruptible_wait(session: "SparkSession", patience_s: float) -> Iterator[None]:
     """For as long as the block lasts, end jobs of a classic session that had no worker for so many seconds.
 
     The job then fails where it was asked for, as any job that Spark ends.

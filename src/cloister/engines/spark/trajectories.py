@@ -14,7 +14,7 @@ from cloister.kernels.alignment import Domain
 from cloister.kernels.clusters import Groups, Sequences, group
 from cloister.shapes.trajectories.method.protect import ClusterBlocks, check_groups
 
-from .tasks import Row, computed, contents, frame_of, in_pieces, on_workers, rows_of
+from .tasks import Row, compute_rows, contents, frame_of, in_pieces, on_workers, rows_of
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -49,7 +49,7 @@ def _cluster(
 
     rows = [row for number, block in enumerate(blocks) for row in in_pieces(number, block())]
     frame = frame_of(session, rows).repartition(min(len(blocks), TASKS), "part")
-    found = dict(contents(computed(on_workers(frame, work)), Groups))
+    found = dict(contents(compute_rows(on_workers(frame, work)), Groups))
     if sorted(found) != list(range(len(blocks))):
         raise InternalError("The blocks that came back from Spark are not those that were sent.")
     return [found[number] for number in range(len(blocks))]

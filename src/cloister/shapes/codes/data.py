@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Query, Source, code_lists, from_native, read_table
-from cloister.io.attributes import AttributesTable, joined
+from cloister.io.attributes import AttributesTable, join_attributes
 from cloister.io.codes import split_at
 from cloister.kernels.ragged import starts_of
 from cloister.settings.reading import HowRead
@@ -377,7 +377,7 @@ def encode(
         )
     beside = None
     if attributes is not None:
-        beside = joined(attributes.frame, found.ids, attributes.name, source.columns.id, source.name).of(kept)
+        beside = join_attributes(attributes.frame, found.ids, attributes.name, source.columns.id, source.name).of(kept)
     ids = found.ids.gather(kept) if found.ids is not None and n_empty else found.ids
     return GivenCodes(
         codes=CodeSets(tuple(names), starts_of(sizes[kept]), item.astype(np.int32), ids, repeats),

@@ -231,10 +231,10 @@ def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
     >>> data_frame(CodeSets.from_records([["b", "a"], ["a"]]), numbered=True).rows()
     [(1, 'a'), (2, 'a b')]
     """
-    return framed(code_texts(codes).sort().alias(CODES), numbered)
+    return frame_codes(code_texts(codes).sort().alias(CODES), numbered)
 
 
-def framed(column: pl.Series, numbered: bool) -> pl.DataFrame:
+def frame_codes(column: pl.Series, numbered: bool) -> pl.DataFrame:
     """Return the column of codes with the numbers of its rows before it, if it is numbered."""
     return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column]) if numbered else column.to_frame()
 

@@ -308,7 +308,7 @@ def as_published(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
     return policy if is_true else replace(policy, spec=GIVEN)
 
 
-def classified(spec: str, codes: CodeSets) -> str:
+def name_classification(spec: str, codes: CodeSets) -> str:
     """Return words for a policy with the classification that they mean for these codes: ``level:1/icd9``.
 
     Where codes are suppressed the other classification may know more of those that are left.

@@ -113,6 +113,6 @@ def _is_numbered(codes: CodeSets) -> bool:
     return bool(np.all(earlier != NO_PLACE) and np.isin((owner + earlier)[later], owner + codes.items).all())
 
 
-def counted(codes: CodeSets) -> CountedSets:
+def index_codes(codes: CodeSets) -> CountedSets:
     """Index code sets for counting."""
     return CountedSets.of(codes.offsets, codes.items, codes.n_codes)

@@ -17,7 +17,7 @@ from cloister.shapes.claims.method.adversary_draws import adversary_power
 from cloister.shapes.claims.method.choice import truncation
 from cloister.shapes.claims.method.code_steps import grouping
 from cloister.shapes.claims.method.encode import encode
-from cloister.shapes.claims.method.prepare import derived, leave_out_without_claims, prepare
+from cloister.shapes.claims.method.prepare import add_derived_columns, leave_out_without_claims, prepare
 
 VALUES = st.sampled_from(["410.01", "786.5", "786.2", "V10", None])
 EVENTS = st.tuples(
@@ -31,7 +31,9 @@ def by_plan(events, patients=PATIENTS, text=PLAN):
         (f"P{who + 1}", "2008-03-01", "2008-03-02", "2008-03-02", dx, None, "99213", place, "Surgery", doctor, note)
         for who, dx, place, doctor, note in events
     ]
-    return encode(grouping(derived(leave_out_without_claims(claims(patients, rows, text)).claims).claims).claims)
+    return encode(
+        grouping(add_derived_columns(leave_out_without_claims(claims(patients, rows, text)).claims).claims).claims
+    )
 
 
 def texts(encoding):

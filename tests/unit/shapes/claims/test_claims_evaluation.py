@@ -17,7 +17,7 @@ from tests.oracles import claims_steps as oracle
 
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
 from cloister.pipeline.claims import protect_claims
-from cloister.release.manifest import typed
+from cloister.release.manifest import parse_manifest
 from cloister.report.page import assumed_words
 from cloister.shapes.claims.format.data import PATIENT, claims_of
 from cloister.shapes.claims.format.manifest import ClaimsPromise, ClaimsRisk
@@ -163,7 +163,7 @@ def test_a_register_of_the_population_is_matched(registered):
     assert row["interval"][0] <= np.mean(scaled) <= row["interval"][1]
     assert release.summary()["settings"]["plan"]["population"] == {"patients": "register.csv"}
     for adversary in [*attacks(release), "voter list", "unbounded"]:
-        assert assumed_words(adversary, typed(release.summary()).sensitivity).replace("'", "&#39;") in page
+        assert assumed_words(adversary, parse_manifest(release.summary()).sensitivity).replace("'", "&#39;") in page
     own = (folder / "own" / "report.html").read_text()
     for text in ("dx of claims at", "Correlations between the diversities"):
         assert (text in own, text in page) == (True, False)

@@ -11,7 +11,7 @@ from cloister.shapes.claims.format.group_tables import shipped_exclusions
 from cloister.shapes.claims.format.representativeness import representativeness
 from cloister.shapes.claims.method.code_steps import exclusions, place_code
 from cloister.shapes.claims.method.first_plan import first_plan
-from cloister.shapes.claims.method.prepare import derived, prepare
+from cloister.shapes.claims.method.prepare import add_derived_columns, prepare
 
 SECRET = "John Smith 555-9876"
 OF_PATIENTS, OF_CLAIMS = ("pid", "birth_date", "sex"), ("pid", "date", "icd9", "hcpcs")
@@ -238,7 +238,7 @@ def test_ages_may_come_in_bands():
     """Bands of ten years, as others release them, are compared by their first year and released or suppressed."""
     text = PLAN.replace('"birth-date"', '"age"').replace('["age", ', "[").replace('age = "age"', 'born = "suppress"')
     bands = [(who, ("70-79", "80+", "[70-79]", None)[at], sex) for at, (who, _, sex) in enumerate(PATIENTS)]
-    data = derived(claims(bands, text=text)).claims
+    data = add_derived_columns(claims(bands, text=text)).claims
     done = representativeness(*(data.of_patients(pl.Series([1]), others=other) for other in (False, True)))
     counts = done.variables["age"]["excluded and remaining"].values()
 

@@ -13,11 +13,11 @@ from cloister.kernels.claim_matches import are_contained, class_sizes
 from cloister.kernels.compiling import must_compile
 from cloister.kernels.postings import make_postings, with_bits
 from cloister.report.page import assumed_words
-from cloister.shapes.claims.format.facts import alike
+from cloister.shapes.claims.format.facts import class_size_of_patient
 from cloister.shapes.claims.format.population import PeopleCounted, people_of, voter_list
 from cloister.shapes.claims.method import adversaries
-from cloister.shapes.claims.method.adversaries import AttackedClaims, Stays, in_population
-from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge, chosen_draws, interleaved
+from cloister.shapes.claims.method.adversaries import AttackedClaims, HospitalStays, in_population
+from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge, chosen_draws, interleave_draws
 from cloister.shapes.claims.method.figures import attacks_on
 from cloister.shapes.claims.method.matching import Matching, ReleasedClaims
 from cloister.shapes.claims.method.protect import load_kernels
@@ -95,7 +95,7 @@ def test_draws_put_together_patient_by_patient(encoded):
     """Rounds over the same patients become runs of draws of one patient."""
     knowledge = DrawnKnowledge(encoded, constant_power(encoded, 2), 5)
     rounds = [knowledge.of_patients(np.arange(5), 1, number) for number in range(3)]
-    whole = interleaved(rounds)
+    whole = interleave_draws(rounds)
 
     assert np.repeat(np.arange(5), 3).tolist() == whole.patients.tolist()
     for d in range(15):
@@ -166,7 +166,7 @@ def test_all_adversaries_at_once(encoded):
         maximum_likelihood_risk(release.released, LEVELS, release.power, release.settings),
         powers={f"power up to {most}": constant_power(encoded, most) for most in (5, 10)},
         when=np.arange(encoded.n_claims, dtype=np.int32),
-        stays=Stays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),
+        stays=HospitalStays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),
     )
     attacks.append(in_population(release, people, np.arange(encoded.n_patients)))
     rows = [attack.published() for attack in attacks]
@@ -177,7 +177,7 @@ def test_all_adversaries_at_once(encoded):
 
     assert len(means) == len(attacks) == len(said) == 16
     assert all(sentence.endswith(".") for sentence in said)
-    assert means["one value of each column"] <= means["all values"] <= np.mean(1 / alike(files, form))
+    assert means["one value of each column"] <= means["all values"] <= np.mean(1 / class_size_of_patient(files, form))
     assert means["power up to 5"] == means["five values of each column"]
     assert (
         means["flags believed (tolerant)"]

@@ -9,7 +9,7 @@ from tests.made.tampering import restated
 
 from cloister.cli.main import run
 from cloister.release.folder import read_manifest
-from cloister.release.manifest import script_of, typed
+from cloister.release.manifest import parse_manifest, script_of
 
 NAMES = ("release.json", "patients.csv", "claims.csv", "patients.parquet", "claims.parquet")
 ODD = {
@@ -25,7 +25,7 @@ ODD = {
 
 def findings(release):
     """Each promise with how often it is broken."""
-    found = script_of(typed(read_manifest(release))).run(release, NAMES)
+    found = script_of(parse_manifest(read_manifest(release))).run(release, NAMES)
     return {one.promise: one.violations for one in found}
 
 
@@ -51,7 +51,7 @@ def test_a_release_keeps_what_its_files_show(release):
     assert {*found.values()} == {0, None}
     assert all("not checked here, as" in promise for promise in unchecked)
     assert any(promise.startswith("the mean risk of a patient") for promise in unchecked)
-    assert (release / "verify.sql").read_text() == script_of(typed(read_manifest(release))).text()
+    assert (release / "verify.sql").read_text() == script_of(parse_manifest(read_manifest(release))).text()
 
 
 def test_columns_with_odd_names(tmp_path):

@@ -16,9 +16,9 @@ from cloister.shapes.claims.format.released_columns import plan_published
 from cloister.shapes.claims.format.representativeness import representativeness
 from cloister.shapes.claims.method.code_steps import exclusions, grouping, top_coding
 from cloister.shapes.claims.method.prepare import (
-    derived,
+    add_derived_columns,
     leave_out_without_claims,
-    numbered,
+    number_pseudonyms,
     prepare,
     pseudonyms,
     removals,
@@ -81,7 +81,7 @@ def test_provider_ids_are_numbered_or_dropped(how, columns):
     """Numbers are in the order of the rows given, or the column is gone."""
     data = claims(text=f'{PLAN}\n[ids]\nprovider = "{how}"\n')
     done = pseudonyms(data).claims
-    _, events = numbered(done.patients, done.claims.reverse(), data.plan)
+    _, events = number_pseudonyms(done.patients, done.claims.reverse(), data.plan)
 
     assert columns == ("doctor" in events.columns)
     if columns:
@@ -98,7 +98,7 @@ def test_one_id_has_one_number_in_both_tables_unless_asked_otherwise():
     numbers = {}
     for how in ("number", "per-table"):
         data = pseudonyms(claims(people, text=f'{text}\n[ids]\npcp = "{how}"\n')).claims
-        patients, events = numbered(data.patients, data.claims, data.plan)
+        patients, events = number_pseudonyms(data.patients, data.claims, data.plan)
         numbers[how] = (patients["born"].to_list(), events["doctor"].to_list())
 
     assert numbers["number"] == ([1, 2, 3, None], [2, 4, 2, 3, 3, 3, 3])
@@ -178,7 +178,7 @@ def test_patients_without_claims_leave_if_the_plan_says_so():
 
 def test_derived_columns():
     """Age in whole years at the first claim, days in hospital up to 15+, days from the first claim, stay, and delay."""
-    done = derived(claims()).claims
+    done = add_derived_columns(claims()).claims
 
     assert done.patients["age"].to_list() == [57, 28, 0, None]
     assert done.patients["days_in_hospital"].to_list() == ["3", "1", "15+", "0"]
@@ -194,7 +194,7 @@ def test_days_begin_again_with_each_year():
         (who, date.replace("2008-06", "2009-06").replace("2008-07", "2009-07"), *rest) for who, date, *rest in CLAIMS
     ]
     text = PLAN.replace("days_since_first_claim", "days_since_first_claim_of_year")
-    done = derived(claims(events=events, text=text)).claims
+    done = add_derived_columns(claims(events=events, text=text)).claims
 
     assert done.claims["days_since_first_claim_of_year"].to_list() == [29, 0, 0, 0, 1, 0, 30]
 
@@ -202,7 +202,7 @@ def test_days_begin_again_with_each_year():
 def test_age_by_year_of_birth_is_the_difference_of_years():
     """Where only the year of birth is known, the age is that of the year."""
     people = [(who, None if born is None else born[:4], sex) for who, born, sex in PATIENTS]
-    done = derived(claims(people, text=PLAN.replace('"birth-date"', '"birth-year"')))
+    done = add_derived_columns(claims(people, text=PLAN.replace('"birth-date"', '"birth-year"')))
 
     assert done.claims.patients["age"].to_list() == [58, 28, 0, None]
 
@@ -217,7 +217,7 @@ def test_age_by_year_of_birth_is_the_difference_of_years():
 def test_what_cannot_be_derived_is_said(old, new, said):
     """A derivation without its columns is refused."""
     with pytest.raises(InputError) as refusal:
-        derived(claims(text=PLAN.replace(old, new)))
+        add_derived_columns(claims(text=PLAN.replace(old, new)))
 
     assert said in refusal.value.message
 
@@ -225,7 +225,7 @@ def test_what_cannot_be_derived_is_said(old, new, said):
 def test_dates_that_are_none_are_counted_not_shown():
     """A value that is no date is refused without being told."""
     with pytest.raises(InputError, match="Column 'date' of claims: 1 values are not dates") as refusal:
-        derived(claims(events=[("P1", "SECRET", *CLAIMS[0][2:]), *CLAIMS[1:]]))
+        add_derived_columns(claims(events=[("P1", "SECRET", *CLAIMS[0][2:]), *CLAIMS[1:]]))
     assert "SECRET" not in refusal.value.message
 
 
@@ -262,7 +262,7 @@ def test_top_coding_is_by_nearest_rank(quantile, exclude_zero, expected):
     coding = f'\n[[top_coding]]\ncolumn = "pay_delay"\nquantile = {quantile}\nexclude_zero = {exclude_zero}\n'
     data = claims(text=PLAN + coding)
 
-    assert expected == top_coding(derived(data).claims).claims.claims["pay_delay"].to_list()
+    assert expected == top_coding(add_derived_columns(data).claims).claims.claims["pay_delay"].to_list()
     assert "percentile of the data" in said(data)[-1]
 
 
@@ -275,7 +275,7 @@ def test_top_coding_of_a_column_that_is_not_there():
 def test_excluded_and_remaining_patients_are_compared():
     """Shares by band, medians of claims, and the test of Kolmogorov and Smirnov where there are numbers."""
     first = exclusions(claims())
-    found = representativeness(derived(first.removed).claims, derived(first.claims).claims)
+    found = representativeness(add_derived_columns(first.removed).claims, add_derived_columns(first.claims).claims)
     sex, age = (found.variables[name] for name in ("sex", "age"))
 
     assert list(found.variables) == ["sex", "age", "days since first claim", "length of stay"]
@@ -293,7 +293,7 @@ def test_days_of_the_year_are_a_variable_of_their_own():
         "\ndays_since_first_claim = ", '\ndays_since_first_claim_of_year = "suppress"\ndays_since_first_claim = '
     )
     first = exclusions(claims(text=text))
-    found = representativeness(derived(first.removed).claims, derived(first.claims).claims)
+    found = representativeness(add_derived_columns(first.removed).claims, add_derived_columns(first.claims).claims)
 
     assert [name for name in found.variables if name.startswith("days")] == [
         "days since first claim",

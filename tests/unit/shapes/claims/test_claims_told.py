@@ -15,7 +15,7 @@ from cloister.pipeline.claims import protect_claims
 from cloister.shapes.claims.format.data import claims_of
 from cloister.shapes.claims.format.facts import counts_of
 from cloister.shapes.claims.format.plan import parse_plan
-from cloister.shapes.claims.format.representativeness import compared, statistic
+from cloister.shapes.claims.format.representativeness import compare_variables, statistic
 from cloister.shapes.claims.method.encode import encode
 from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses, released_alone
 from cloister.shapes.claims.method.prepare import prepare
@@ -141,7 +141,7 @@ def test_nothing_told_less_the_files_leaves_fewer_than_k(treatment):
 
 def variables(prepared, laid):
     """Shares by variable, as they are published."""
-    return {name: one.shares for name, one in compared(prepared, laid.files, laid.form, K).variables.items()}
+    return {name: one.shares for name, one in compare_variables(prepared, laid.files, laid.form, K).variables.items()}
 
 
 def test_tables_are_of_released_levels_and_of_the_files():
@@ -179,7 +179,7 @@ def test_shares_of_few_excluded_are_withheld():
     """Bands of fewer than k and those that would tell them; all where few were excluded, or nobody says how many."""
     few = [variables(*laid_out(people(**how), (4, 0, 0, 0))) for how in ({"hiv": 5, "alcohol": 4}, {"both": 1})]
     prepared, laid = laid_out(people(hiv=50, alcohol=0, both=0), (2, 0, 0, 0))
-    found = compared(prepared, laid.files, laid.form, K).variables["age"]
+    found = compare_variables(prepared, laid.files, laid.form, K).variables["age"]
     ages = found.shares
     counts = (prepared.excluded.patients["age"].cast(pl.Int64) // 10).value_counts().rows()
     small = {f"[{10 * n}-{10 * n + 9}]" for n, count in counts if count < K}

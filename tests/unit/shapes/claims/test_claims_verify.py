@@ -17,7 +17,7 @@ from cloister.shapes.claims.method.adversary_draws import adversary_power
 from cloister.shapes.claims.method.release import FileRows, released_order
 from cloister.shapes.claims.method.risk import wilson
 from cloister.shapes.claims.verify.original import ID, KEY, RELEASED_ID, Pseudonyms
-from cloister.shapes.claims.verify.risk import agree, can_be, enough_draws, powers
+from cloister.shapes.claims.verify.risk import enough_draws, is_plausible, overlap, powers
 from cloister.shapes.claims.verify.simulation import (
     SURE,
     ColumnHolders,
@@ -243,8 +243,8 @@ def test_a_share_a_fifth_above_the_threshold_is_seen(threshold):
     assert found.flag_rate - SURE * found.flag_error > threshold * 0.97
     assert share_error(found.flag_rate, draws) * 2 * SURE < 0.25 * threshold
     assert at.flag_rate - SURE * at.flag_error <= threshold
-    assert not agree(found, wide)
-    assert not can_be(wide, 20)
+    assert not overlap(found, wide)
+    assert not is_plausible(wide, 20)
 
 
 def stand_for_ids(numbers, ids, keys):

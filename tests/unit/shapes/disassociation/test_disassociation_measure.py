@@ -14,7 +14,7 @@ from tests.unit.shapes.disassociation.test_disassociation_clusters_file import F
 
 from cloister import CodeSets, UtilityPolicy
 from cloister.errors import InputError
-from cloister.shapes.codes.request import counted, frequent_workload, parse_workload, random_workload
+from cloister.shapes.codes.request import frequent_workload, index_codes, parse_workload, random_workload
 from cloister.shapes.disassociation.format import ties
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
@@ -55,9 +55,9 @@ def test_constraints_said_to_be_exact_are(records, k, refine, constraint):
     chosen = [tuple(item for item, code in enumerate(codes.vocabulary) if code in constraint)]
     released = disassociate(codes, DisassociationRequest(k, 2, refine=refine)).released
     if chosen[0] and count_sets(released, chosen).constraints_preserved:
-        true = counted(codes).matches(chosen).tolist()
+        true = index_codes(codes).matches(chosen).tolist()
         for seed in range(3):
-            assert true == counted(reconstruct(released, seed, "any")).matches(chosen).tolist()
+            assert true == index_codes(reconstruct(released, seed, "any")).matches(chosen).tolist()
 
 
 def test_utility_of_figure_10(figure_10):
@@ -156,8 +156,8 @@ def test_matching_errors_and_their_histogram():
 
 def test_lost_itemsets_and_codes(figure_10):
     """tKd is the share of frequent sets that are not found; tlost that of common codes in item chunks alone."""
-    one = counted(CodeSets.from_records([["a", "b"], ["a", "b"], ["c", "d"]]))
-    other = counted(CodeSets.from_records([["a", "b"], ["a", "d"], ["c", "b"]]))
+    one = index_codes(CodeSets.from_records([["a", "b"], ["a", "b"], ["c", "d"]]))
+    other = index_codes(CodeSets.from_records([["a", "b"], ["a", "d"], ["c", "b"]]))
     codes = CodeSets(figure_10.vocabulary, np.arange(14), np.arange(13, dtype=np.int32))
 
     assert lost_top_itemsets(one, one) == 0.0

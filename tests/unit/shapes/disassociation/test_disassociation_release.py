@@ -14,7 +14,7 @@ import cloister as cl
 from cloister.errors import InputError
 from cloister.release.head import REPORTS
 from cloister.shapes.codes.manifest import data_frame
-from cloister.shapes.codes.request import counted
+from cloister.shapes.codes.request import index_codes
 from cloister.shapes.disassociation.format.clusters_file import read_clusters, same_release
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
@@ -188,6 +188,6 @@ def test_verification_is_said_in_the_manifest(release, tmp_path):
 
 def test_counting_is_over_records(codes):
     """Indexed sets answer for each code what its support is."""
-    sets = counted(codes)
+    sets = index_codes(codes)
 
     assert np.array_equal(codes.supports(), sets.counts([(item,) for item in range(codes.n_codes)]))

@@ -10,7 +10,7 @@ import pytest
 
 from cloister import CodeSets, InputError, UtilityPolicy
 from cloister.shapes.codes.policy import gwas_diseases
-from cloister.shapes.generalization.format.data import GeneralizationMethod, GeneralizationRequest, Status, named
+from cloister.shapes.generalization.format.data import GeneralizationMethod, GeneralizationRequest, Status, name_sets
 from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy, constraints_on, parse_privacy
 from cloister.shapes.generalization.method.losses import icd_tree
 from cloister.shapes.generalization.method.protect import generalize, statuses
@@ -26,7 +26,7 @@ def codes():
 
 def sets_of(policy):
     """The sets of a policy by name."""
-    return named(policy.sets, policy.vocabulary)
+    return name_sets(policy.sets, policy.vocabulary)
 
 
 def test_a_policy_keeps_its_maximal_sets():
@@ -41,8 +41,8 @@ def test_sets_that_occur_only_in_part_are_protected_in_part():
     codes = CodeSets.from_records([["a"], ["b"], ["b"], ["c"], ["c"]])
     policy = PrivacyPolicy.of([["a"], ["a", "b"]])
 
-    assert named(constraints_on(policy, codes).required, codes.vocabulary) == [("a",), ("b",)]
-    assert named(constraints_on(policy, codes).apart, codes.vocabulary) == [("a", "b")]
+    assert name_sets(constraints_on(policy, codes).required, codes.vocabulary) == [("a",), ("b",)]
+    assert name_sets(constraints_on(policy, codes).apart, codes.vocabulary) == [("a", "b")]
 
 
 def test_each_set_has_its_status():
@@ -156,11 +156,13 @@ def test_a_repeated_code_stands_for_its_first_occurrence():
     """Where diagnoses are numbered, a policy may name them with or without their number; earlier ones are known too."""
     codes = CodeSets.from_records([["a", "a", "b"], ["a"]], repeats=True)
 
-    assert named(constraints_on(PrivacyPolicy.of([["a", "b"]]), codes).required, codes.vocabulary) == [("a#1", "b#1")]
-    assert named(constraints_on(PrivacyPolicy.of([["a#2", "b"]]), codes).required, codes.vocabulary) == [
+    assert name_sets(constraints_on(PrivacyPolicy.of([["a", "b"]]), codes).required, codes.vocabulary) == [
+        ("a#1", "b#1")
+    ]
+    assert name_sets(constraints_on(PrivacyPolicy.of([["a#2", "b"]]), codes).required, codes.vocabulary) == [
         ("a#1", "a#2", "b#1")
     ]
-    assert named(constraints_on(PrivacyPolicy.of([["a#9"]]), codes).required, codes.vocabulary) == [("a#1", "a#2")]
+    assert name_sets(constraints_on(PrivacyPolicy.of([["a#9"]]), codes).required, codes.vocabulary) == [("a#1", "a#2")]
 
 
 def test_the_diseases_of_genome_wide_studies():

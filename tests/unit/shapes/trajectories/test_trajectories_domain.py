@@ -9,8 +9,8 @@ import pytest
 
 from cloister import InputError, Trajectories, hierarchy_rows, icd9, intervals, protect_trajectories
 from cloister.shapes.trajectories.format.data import TrajectoriesRequest, weights_of
-from cloister.shapes.trajectories.format.domain import USUAL_AGES, Unknown, ValueTree, fitted, usual_codes
-from cloister.shapes.trajectories.format.request import attributes_of, joined
+from cloister.shapes.trajectories.format.domain import USUAL_AGES, Unknown, ValueTree, fit_hierarchies, usual_codes
+from cloister.shapes.trajectories.format.request import attributes_of, join_attributes
 
 
 def pairs_of(trajectories):
@@ -129,7 +129,7 @@ def test_weights_are_exact_ratios(weights, found):
 def test_ages_of_90_and_over_are_one():
     """With the usual ages nobody's age of 90 or more stands in the data any more."""
     before = Trajectories.from_records([[("001", 95), ("250", 91), ("001", 89.5)], [("001", 90)]])
-    domain = fitted(before, icd9(), USUAL_AGES, Unknown.ERROR)
+    domain = fit_hierarchies(before, icd9(), USUAL_AGES, Unknown.ERROR)
 
     assert domain.trajectories.age_values == ("89.5", ">=90")
     assert pairs_of(domain.trajectories) == [[("001", "89.5"), ("001", ">=90"), ("250", ">=90")], [("001", ">=90")]]
@@ -141,7 +141,7 @@ def test_ages_of_90_and_over_are_one():
 def test_a_bound_below_groups_too():
     """What lies below the bottom is one age."""
     before = Trajectories.from_records([[("001", 3), ("001", 17), ("001", 18)]])
-    domain = fitted(before, icd9(), intervals(2, bottom=18), Unknown.ERROR)
+    domain = fit_hierarchies(before, icd9(), intervals(2, bottom=18), Unknown.ERROR)
 
     assert pairs_of(domain.trajectories) == [[("001", "<18"), ("001", "<18"), ("001", "18")]]
     assert domain.ages.bind("age", ["<18", "18"]).labels[1] == ("<18", "[18-19]")
@@ -151,7 +151,7 @@ def test_ages_without_a_group_are_left_alone():
     """Where no age lies beyond the bound, the data are as they were."""
     before = Trajectories.from_records([[("001", 3)]])
 
-    assert fitted(before, icd9(), USUAL_AGES, Unknown.ERROR).trajectories is before
+    assert fit_hierarchies(before, icd9(), USUAL_AGES, Unknown.ERROR).trajectories is before
 
 
 STRANGE = [[("001", 3), ("XX", 2)], [("XX", 4), ("003", 4)]]
@@ -161,9 +161,9 @@ def test_unknown_codes_are_refused_put_under_the_root_or_dropped():
     """Each of the three answers does what it says."""
     before = Trajectories.from_records(STRANGE)
     with pytest.raises(InputError, match="1 of 3 distinct codes are not in the hierarchy icd9"):
-        fitted(before, icd9(), USUAL_AGES, Unknown.ERROR)
-    under = fitted(before, icd9(), USUAL_AGES, Unknown.ROOT)
-    without = fitted(before, icd9(), USUAL_AGES, Unknown.DROP)
+        fit_hierarchies(before, icd9(), USUAL_AGES, Unknown.ERROR)
+    under = fit_hierarchies(before, icd9(), USUAL_AGES, Unknown.ROOT)
+    without = fit_hierarchies(before, icd9(), USUAL_AGES, Unknown.DROP)
 
     tree = ValueTree.of(under.codes.bind("code", before.vocabulary), before.vocabulary)
     assert [tree.labels[tree.meet(2, other)] for other in (0, 1)] == ["*", "*"]
@@ -181,7 +181,7 @@ def test_patients_are_not_dropped_with_their_codes():
     before = Trajectories.from_records([*STRANGE, [("XX", 4)]])
 
     with pytest.raises(InputError, match="1 of 3 patients have only codes that are not in the hierarchy"):
-        fitted(before, icd9(), USUAL_AGES, Unknown.DROP)
+        fit_hierarchies(before, icd9(), USUAL_AGES, Unknown.DROP)
 
 
 def test_the_classification_that_knows_more_codes_is_taken():
@@ -214,7 +214,7 @@ def test_ages_that_a_file_lacks_are_counted():
     before = Trajectories.from_records([[("001", 3), ("001", 4)]])
 
     with pytest.raises(InputError, match="1 of 2 distinct ages are not in the hierarchy rows"):
-        fitted(before, icd9(), hierarchy_rows([["3", "*"]]), Unknown.ERROR)
+        fit_hierarchies(before, icd9(), hierarchy_rows([["3", "*"]]), Unknown.ERROR)
 
 
 IDS = pl.Series(["1", "2", "3"])
@@ -222,7 +222,7 @@ IDS = pl.Series(["1", "2", "3"])
 
 def attributes(**columns):
     """Auxiliary columns of three patients."""
-    return joined(pl.DataFrame(columns), IDS, "attributes.csv", None, "events.csv")
+    return join_attributes(pl.DataFrame(columns), IDS, "attributes.csv", None, "events.csv")
 
 
 def test_side_columns_stand_in_the_order_of_the_patients():

@@ -14,7 +14,7 @@ from pydantic import StringConstraints
 
 from cloister.errors import InputError
 from cloister.io import Query, Source, as_text
-from cloister.io.columns import at_once, listed, nearest_column, of_each, packed
+from cloister.io.columns import list_columns, map_categories, map_columns, nearest_column, pack_text
 from cloister.release.head import Count, Section
 from cloister.release.masking import WITHHELD, mask_small_count, total_needs_suppression
 from cloister.settings.reading import HowRead
@@ -41,12 +41,12 @@ def days_in(text: pl.Series) -> pl.Series:
         iso = texts.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)
         return iso.zip_with(iso.is_not_null(), texts.str.extract(COMPACT).str.to_date("%Y%m%d", strict=False))
 
-    return of_each(text, read)
+    return map_categories(text, read)
 
 
 def whole_numbers_in(text: pl.Series) -> pl.Series:
     """The numbers from 0 on below 10^9, decimals rounded down; null for all else."""
-    return of_each(text, lambda texts: texts.str.extract(WHOLE).cast(pl.Int64))
+    return map_categories(text, lambda texts: texts.str.extract(WHOLE).cast(pl.Int64))
 
 
 def dates_of(text: pl.Series, table: str) -> pl.Series:
@@ -163,7 +163,7 @@ def years_of(data: Claims) -> pl.Series:
 def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
     """Join what was read of two files."""
     people = _columns(patients, plan.patients.roles, "patients", as_text)
-    events = _columns(claims, plan.claims.roles, "claims", packed)
+    events = _columns(claims, plan.claims.roles, "claims", pack_text)
     (patient_id,), (claim_id,) = plan.patients.columns("id"), plan.claims.columns("id")
     ids = people[patient_id]
     if ids.null_count():
@@ -179,7 +179,7 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
     def owners(names: pl.Series) -> pl.Series:
         return names.alias(claim_id).to_frame().join(key, on=claim_id, how="left", maintain_order="left")[PATIENT]
 
-    joined = events.with_columns(of_each(events[claim_id], owners).alias(PATIENT))
+    joined = events.with_columns(map_categories(events[claim_id], owners).alias(PATIENT))
     lost = joined[PATIENT].is_null()
     if lost.any():
         found = f"a claim without a patient in {patients.name} ({lost.sum()} claims in all)"
@@ -209,12 +209,12 @@ def _columns(
     left = [column for column in frame.columns if column not in roles]
     if left:
         raise InputError(
-            f"The plan has no role for {len(left)} columns of {source.name}: {listed(left, frame.columns)}. "
+            f"The plan has no role for {len(left)} columns of {source.name}: {list_columns(left, frame.columns)}. "
             f"Give each one in {table}.roles; drop leaves a column out.",
             file=source.name,
             column=left[0],
         )
-    return pl.DataFrame(at_once(held, (frame[column] for column, role in roles.items() if role != "drop")))
+    return pl.DataFrame(map_columns(held, (frame[column] for column, role in roles.items() if role != "drop")))
 
 
 def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> InputError:
@@ -333,7 +333,7 @@ def early_steps(lines: Sequence[StepLine], counts: Mapping[str, Mapping[str, Mas
     return [line.masked(k).counting(counts.get(line.step)) for line in lines]
 
 
-class Stepped(NamedTuple):
+class StepResult(NamedTuple):
     """Claims after a step, and its line; ``removed``: what a step that removes patients took away, whole."""
 
     claims: Claims

@@ -123,7 +123,7 @@ class DerivedClaims(Derived):
 
 def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> ClaimsFacts:
     """Return what files say that have these columns and were released under this plan."""
-    sizes, k = alike(files, form), smallest_class(plan.risk.threshold)
+    sizes, k = class_size_of_patient(files, form), smallest_class(plan.risk.threshold)
     alone = people_of(files.patients, files.patients.select(form.names(PATIENTS, QUASI)))
     return ClaimsFacts(
         n_patients=files.patients.height,
@@ -143,7 +143,7 @@ def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> Claims
     )
 
 
-def alike(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
+def class_size_of_patient(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
     """How many patients are like each one in all quasi-identifiers of both files, (n_patients,), each included."""
     kinds = numbers_by_content(files.claims.select(form.names(CLAIMS, QUASI)))
     histories = pl.Series(KIND, sorted_numbers(files.owners, kinds, files.patients.height), dtype=pl.Binary)

@@ -101,16 +101,16 @@ def groups_of(role: str, tables: Mapping[str, str] | None = None) -> Groups:
     file = (tables or {}).get(role)
     if file is None:
         return shipped_groups(role)
-    return _made(role, _read_csv(Path(file), ("group", "first", "last") if role in RANGED else ("group", "name")))
+    return _make_table(role, _read_csv(Path(file), ("group", "first", "last") if role in RANGED else ("group", "name")))
 
 
 @lru_cache(maxsize=4)
 def shipped_groups(role: str) -> Groups:
     """Return our groups of a role, read once."""
-    return _made(role, list(_shipped(f"{role}.csv")))
+    return _make_table(role, list(_read_shipped(f"{role}.csv")))
 
 
-def _made(role: str, rows: Sequence[Mapping[str, str]]) -> Groups:
+def _make_table(role: str, rows: Sequence[Mapping[str, str]]) -> Groups:
     if role in RANGED:
         ranges = [CodeRange(row["group"], plain(row["first"]), plain(row["last"] or row["first"])) for row in rows]
         return CodeGroups(tuple(sorted(ranges, key=lambda found: (-len(found.first), found.width))))
@@ -125,7 +125,7 @@ def _made(role: str, rows: Sequence[Mapping[str, str]]) -> Groups:
 @lru_cache(maxsize=1)
 def coarser_groups() -> dict[tuple[str, str], str]:
     """Return the level above each group, by role and group: organ system, surgery or other ..."""
-    return {(row["kind"], row["group"]): row["coarser"] for row in _shipped("coarser.csv")}
+    return {(row["kind"], row["group"]): row["coarser"] for row in _read_shipped("coarser.csv")}
 
 
 class ExclusionRule(NamedTuple):
@@ -142,7 +142,7 @@ class ExclusionRule(NamedTuple):
 @lru_cache(maxsize=1)
 def shipped_exclusions() -> tuple[ExclusionRule, ...]:
     """Return the shipped list."""
-    return _exclusions(_shipped("exclusions.csv"))
+    return _exclusions(_read_shipped("exclusions.csv"))
 
 
 def exclusion_rules() -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def _exclusions(rows: Iterable[Mapping[str, str]]) -> tuple[ExclusionRule, ...]:
 @lru_cache(maxsize=1)
 def place_codes() -> dict[str, str]:
     """Return the code of each place of service by its name, as `words` writes it."""
-    return {words(row["name"]): row["code"] for row in _shipped("place.csv") if row["code"]}
+    return {words(row["name"]): row["code"] for row in _read_shipped("place.csv") if row["code"]}
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
@@ -192,7 +192,7 @@ def _read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     return [{key: value or "" for key, value in row.items() if isinstance(key, str)} for row in reader]
 
 
-def _shipped(name: str) -> Iterable[dict[str, str]]:
+def _read_shipped(name: str) -> Iterable[dict[str, str]]:
     from importlib.resources import files  # slow to import, and only claims need it
 
     text = files("cloister.shapes.claims.format").joinpath("groups", name).read_text(encoding="utf-8")

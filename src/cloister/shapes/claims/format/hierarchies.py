@@ -234,7 +234,7 @@ OF_CODES = frozenset({"icd9", "icd10"})
 """Builders that take codes alone."""
 
 
-def relabelled(text: pl.Series, hierarchy: Hierarchy, level: int) -> pl.Series:
+def relabel(text: pl.Series, hierarchy: Hierarchy, level: int) -> pl.Series:
     """Return values as the labels of a level; missing where a value is, or has no label."""
     values = text.drop_nulls().unique().sort().to_list()
     own = hierarchy.bind(text.name, values).labels[level] if values else ()

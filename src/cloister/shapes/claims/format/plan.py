@@ -13,7 +13,7 @@ from cloister.errors import InputError, did_you_mean
 from cloister.io.csv import load_text
 from cloister.settings.constraints import COLUMN, Described, ForEach, Interval, OneOf
 from cloister.settings.toml import STRICT as STRICT_SECTION
-from cloister.settings.toml import read_toml, typed
+from cloister.settings.toml import parse_section, read_toml
 
 from .group_tables import NAMED, RANGED, exclusion_rules
 from .hierarchies import OF_GROUPS, hierarchy_named, split_bounds
@@ -314,7 +314,7 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
         spec, bounds = split_bounds(words)
         return f"{folder / spec}{bounds}" if spec and (folder / spec).is_file() else words
 
-    plan = typed(content, ClaimsPlan, name, inside).with_files(
+    plan = parse_section(content, ClaimsPlan, name, inside).with_files(
         lambda file: str(folder / Path(file).expanduser()), hierarchy
     )
     for place in out_of_range(plan):

@@ -18,7 +18,7 @@ from cloister.io import as_text, read_table
 from cloister.io.columns import nearest_column
 
 from .data import Claims
-from .hierarchies import hierarchy_named, relabelled
+from .hierarchies import hierarchy_named, relabel
 from .manifest import DIGITS, VoterList
 from .released_columns import ClaimsForm
 
@@ -79,7 +79,7 @@ def read_population(prepared: Claims) -> pl.DataFrame | None:
                 column=column,
             )
     # with fewer people of one kind than patients these are no part of them
-    short = _joined(patients, people).filter(pl.col(PEOPLE) < pl.col(FELLOWS))
+    short = _join_people(patients, people).filter(pl.col(PEOPLE) < pl.col(FELLOWS))
     if short.height:
         raise InputError(
             f"{source.name} is to hold every patient, but {short.height} of {patients.height} patients are in classes "
@@ -95,7 +95,7 @@ def count_people(population: pl.DataFrame, data: Claims, patients: pl.DataFrame,
     columns, tables = [], data.plan.grouping.tables
     for name, text in population.to_dict().items():
         hierarchy = hierarchy_named(data.plan.patients.qi[name], tables)
-        columns.append(relabelled(text, hierarchy, form.patients[name].level or 0))
+        columns.append(relabel(text, hierarchy, form.patients[name].level or 0))
     return people_of(patients, pl.DataFrame(columns))
 
 
@@ -105,7 +105,7 @@ def people_of(patients: pl.DataFrame, people: pl.DataFrame) -> PeopleCounted:
     if not names:
         all_of_them = np.full(patients.height, patients.height)
         return PeopleCounted((), all_of_them[:1], all_of_them, all_of_them)
-    joined = _joined(patients.select(names), people)
+    joined = _join_people(patients.select(names), people)
     sizes = people.group_by(names).len(PEOPLE)[PEOPLE].sort().cast(pl.Int64)
     # nobody of a class is a patient of it who is not on the register, which `read_population` refuses
     return PeopleCounted(
@@ -113,7 +113,7 @@ def people_of(patients: pl.DataFrame, people: pl.DataFrame) -> PeopleCounted:
     )
 
 
-def _joined(patients: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+def _join_people(patients: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     """Of each patient the people and the patients of the same class, in the order of the patients."""
     names = people.columns
     joined = patients

@@ -13,10 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text, of_each, repacked
+from cloister.io.columns import as_text, map_categories, repack_text
 from cloister.release.head import Count, Section
 from cloister.release.masking import is_masked_count
-from cloister.settings.toml import typed
+from cloister.settings.toml import parse_section
 
 from .code_systems import EXCLUDING, KINDS, kinds_of, shipped_rules
 from .data import Step
@@ -133,7 +133,7 @@ class WrittenClaims:
     @classmethod
     def of_frames(cls, patients: pl.DataFrame, claims: pl.DataFrame) -> "WrittenClaims":
         """Hold columns of any type, ids first; what is packed lists the values that stand there and no others."""
-        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([*map(repacked, claims)]))
+        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([*map(repack_text, claims)]))
 
     def __repr__(self) -> str:
         return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"
@@ -147,7 +147,7 @@ class WrittenClaims:
         def found(names: pl.Series) -> pl.Series:
             return names.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")["row"]
 
-        return of_each(owners, found).fill_null(-1).to_numpy().astype(np.int64)
+        return map_categories(owners, found).fill_null(-1).to_numpy().astype(np.int64)
 
     def of(self, table: str) -> pl.DataFrame:
         """The rows of one file."""
@@ -209,7 +209,7 @@ def plan_published(plan: ClaimsPlan) -> ClaimsPlan:
 
     ids = dataclasses.replace(plan.ids, patients=plan.ids.patients.partition(":")[0])
     named = dataclasses.replace(plan.with_files(lambda file: Path(file).name, hierarchy), ids=ids)
-    return typed(dataclasses.asdict(named), ClaimsPlan, "the plan")
+    return parse_section(dataclasses.asdict(named), ClaimsPlan, "the plan")
 
 
 def at_levels(plan: ClaimsPlan, form: ClaimsForm, truncation: str) -> ClaimsPlan | None:
@@ -222,7 +222,7 @@ def at_levels(plan: ClaimsPlan, form: ClaimsForm, truncation: str) -> ClaimsPlan
         for name, words in plan.of(table).qi.items():
             content[table]["qi"][name] = f"{split_bounds(words)[0]}@{form.of(table)[name].level}"
     content["truncation"]["percentiles"] = (percentile,)
-    return typed(content, ClaimsPlan, "the plan")
+    return parse_section(content, ClaimsPlan, "the plan")
 
 
 def smallest_class(threshold: float) -> int:
@@ -237,7 +237,7 @@ HALVINGS = 4
 """How often ``max_flag_rate`` is halved where suppression does not suffice."""
 
 
-def lowered(max_flag_rate: float) -> tuple[float, ...]:
+def halvings(max_flag_rate: float) -> tuple[float, ...]:
     """Return what ``max_flag_rate`` can come to: as asked first, the lowest last.
 
     Examples
@@ -251,7 +251,7 @@ def lowered(max_flag_rate: float) -> tuple[float, ...]:
 def flag_rates(plan: ClaimsPlan) -> tuple[float | str, ...]:
     """Return what the flag rate before suppression may have been limited to, or that it was chosen."""
     asked = plan.risk.max_flag_rate
-    return (CHOSEN, *lowered(plan.risk.threshold)) if isinstance(asked, str) else lowered(asked)
+    return (CHOSEN, *halvings(plan.risk.threshold)) if isinstance(asked, str) else halvings(asked)
 
 
 def levels_allowed(form: ClaimsForm, plan: ClaimsPlan) -> list[int]:

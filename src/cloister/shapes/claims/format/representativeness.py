@@ -93,13 +93,13 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 3, tables 1 to 4.
     """
     return Representativeness(
-        {variable[0]: _counted(variable, excluded, remaining) for variable in variables_of(remaining.plan)},
+        {variable[0]: _count_variable(variable, excluded, remaining) for variable in variables_of(remaining.plan)},
         median_claims(excluded.claims[PATIENT]),
         median_claims(remaining.claims[PATIENT]),
     )
 
 
-def _counted(variable: Variable, excluded: Claims, remaining: Claims) -> dict[str, object]:
+def _count_variable(variable: Variable, excluded: Claims, remaining: Claims) -> dict[str, object]:
     name, table, column = variable
     both = [data.of(table)[column].drop_nulls().alias(LABEL).value_counts(name=TIMES) for data in (excluded, remaining)]
     statistic = p_value = None
@@ -138,7 +138,7 @@ def median_claims(owners: pl.Series) -> float | None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreparedClaims:
+class PreprocessedClaims:
     """Claims after steps 1 to 6: what remains, ready to be encoded, with a line for each step.
 
     ``excluded`` are the patients whom step 2 took out, with what is derived of them.
@@ -149,7 +149,7 @@ class PreparedClaims:
     excluded: Claims
 
 
-def compared(prepared: PreparedClaims, files: WrittenClaims, form: ClaimsForm, k: int) -> ComparedPatients:
+def compare_variables(prepared: PreprocessedClaims, files: WrittenClaims, form: ClaimsForm, k: int) -> ComparedPatients:
     """Compare in every variable that the release has, in bands of the level released or of a coarser one.
 
     Shares of the excluded are rounded to two decimals, and withheld where fewer than k patients are in a band, or in
@@ -186,7 +186,7 @@ def statistic(variable: str, shares: Mapping[str, tuple[Share, Share]]) -> Share
 
 
 def _shares(
-    prepared: PreparedClaims, files: WrittenClaims, variable: Variable, column: ReleasedColumn, k: int | None
+    prepared: PreprocessedClaims, files: WrittenClaims, variable: Variable, column: ReleasedColumn, k: int | None
 ) -> dict[str, tuple[Share, Share]] | None:
     """Shares by band; None where the release has but one label."""
     _, table, label = variable

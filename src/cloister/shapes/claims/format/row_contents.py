@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.io.columns import coded
+from cloister.io.columns import code_texts
 
 RowNumbers = NDArray[np.int64]
 
@@ -27,7 +27,7 @@ def numbers_by_content(keys: pl.DataFrame) -> RowNumbers:
 def _codes_in_order(column: pl.Series) -> tuple[RowNumbers, int]:
     """Numbers from 0 in the order of the values of a column, 0 for missing, and how many there may be."""
     if not column.dtype.is_integer():
-        texts, places = coded(column)
+        texts, places = code_texts(column)
         return places.astype(np.int64) + 1, len(texts) + 1
     numbers = column.cast(pl.Int64)  # of ours, from -1 to the number of rows or labels
     codes = (numbers - numbers.min() + 1).fill_null(0).to_numpy()

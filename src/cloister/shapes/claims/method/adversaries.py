@@ -53,10 +53,10 @@ class ClaimsAttack:
     def published(self) -> AdversaryFigures:
         """What the manifest says of it."""
         stays = {} if self.columns is None else {"columns": self.columns, "listed": self.listed}
-        return AdversaryFigures.model_validate({"adversary": self.name, **stays, **rounded(self.figures)})
+        return AdversaryFigures.model_validate({"adversary": self.name, **stays, **round_figures(self.figures)})
 
 
-def rounded(figures: RiskFigures) -> dict[str, Any]:
+def round_figures(figures: RiskFigures) -> dict[str, Any]:
     """Return figures of a simulation as they are published."""
     mean, flags = figures.mean_interval, figures.flag_interval
     return {
@@ -200,14 +200,14 @@ def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stays:
+class HospitalStays:
     """Which claims are hospital stays, (n_claims,), and the places of the columns that a discharge database has."""
 
     columns: tuple[int, ...]
     claims: NDArray[np.bool_]
 
 
-def stays_of(encoded: EncodedClaims, plan: ClaimsPlan) -> Stays | None:
+def stays_of(encoded: EncodedClaims, plan: ClaimsPlan) -> HospitalStays | None:
     """Tell stays from other claims: by the place, or else by having a length of stay; None where neither can tell."""
     known = {*plan.claims.columns("diagnosis", "length-of-stay", "place"), LENGTH_OF_STAY}
     columns = tuple(h for h, column in enumerate(encoded.claims) if column.name in known)
@@ -220,13 +220,13 @@ def stays_of(encoded: EncodedClaims, plan: ClaimsPlan) -> Stays | None:
             inside = [text == hospital for text in texts]
         else:
             inside = [place_codes().get(words(text), words(text)) == INPATIENT for text in texts]
-        return Stays(columns, np.append(np.array(inside, dtype=np.bool_), False)[by_name[place].values])
+        return HospitalStays(columns, np.append(np.array(inside, dtype=np.bool_), False)[by_name[place].values])
     if length in by_name:
-        return Stays(columns, by_name[length].values != MISSING)
+        return HospitalStays(columns, by_name[length].values != MISSING)
     return None
 
 
-def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack | None:
+def discharge_database(attacked: AttackedClaims, stays: HospitalStays) -> ClaimsAttack | None:
     """Match a list of stays with the release: the share of right matches, and of those with few candidates.
 
     For each person on the list the adversary knows the quasi-identifiers of patients and, of one stay drawn at random,

@@ -90,7 +90,7 @@ def adversary_power(
     highest : p_m, at least 1
     levels : of the quasi-identifiers of claims; base values if not given, so that the power is the same at every node
     """
-    eta, cap = _capped(claims)
+    eta, cap = _cap_claims(claims)
     found = [
         _of_column(claims, eta, h, 0 if levels is None else levels[h], highest, rounding)
         for h in range(len(claims.claims))
@@ -99,7 +99,7 @@ def adversary_power(
     return AdversaryPower(tuple(column.name for column in claims.claims), simpson, eta, cap, powers)
 
 
-def _capped(claims: EncodedClaims) -> tuple[NDArray[np.float64], float]:
+def _cap_claims(claims: EncodedClaims) -> tuple[NDArray[np.float64], float]:
     """Claims of each patient, at most mean + 2 standard deviations, which is returned as well."""
     counts = np.diff(claims.offsets).astype(np.float64)
     having = counts[counts > 0]
@@ -143,7 +143,7 @@ class PowerByLevel:
 
     def __init__(self, claims: EncodedClaims, highest: int, rounding: Rounding, basis: Literal["raw", "node"]) -> None:
         self.claims, self.highest, self.rounding, self.basis = claims, highest, rounding, basis
-        self._eta, _ = _capped(claims)
+        self._eta, _ = _cap_claims(claims)
         self._columns: dict[tuple[int, int], NDArray[np.int32]] = {}
 
     def at(self, levels: Sequence[int]) -> NDArray[np.int32]:
@@ -216,7 +216,7 @@ class DrawnKnowledge:
             draw_values(self.known, self.power, self.seed, EACH + first + one, patients, is_numbered=False)
             for one in range(n_draws)
         ]
-        return interleaved(parts)
+        return interleave_draws(parts)
 
     def with_power(self, power: NDArray[np.int32], draws: int | None = None) -> "DrawnKnowledge":
         """Samples by another power; where a patient's power is the same, the same samples. Repeats of so many draws."""
@@ -225,7 +225,7 @@ class DrawnKnowledge:
         return other
 
 
-def interleaved(parts: Sequence[Draws]) -> Draws:
+def interleave_draws(parts: Sequence[Draws]) -> Draws:
     """Draws of several rounds over the same patients, those of one patient together."""
     n_columns = parts[0].starts.shape[1] - 1
     shape = parts[0].patients.size, len(parts), n_columns

@@ -12,7 +12,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.io.columns import packed
+from cloister.io.columns import pack_text
 from cloister.shapes.claims.format.code_systems import (
     BOTH,
     CODINGS_OF,
@@ -25,7 +25,7 @@ from cloister.shapes.claims.format.code_systems import (
     readings,
     shipped_rules,
 )
-from cloister.shapes.claims.format.data import PATIENT, Claims, StepLine, Stepped, numbers_of
+from cloister.shapes.claims.format.data import PATIENT, Claims, StepLine, StepResult, numbers_of
 from cloister.shapes.claims.format.group_tables import (
     OTHER,
     RANGED,
@@ -41,7 +41,7 @@ from cloister.shapes.claims.format.hierarchies import NO_CODE, split_bounds
 from cloister.shapes.claims.format.plan import ClaimsPlan, TopCoding
 
 
-def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFrame, dict[str, int]]:
+def drop_placeholders(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFrame, dict[str, int]]:
     """Give everything in columns of codes that is no code the one label ``no code``, at every level.
 
     Free text, a name or a misspelt code would be released as recorded otherwise. They are not refused, since real
@@ -58,7 +58,7 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
             none = none_of(role, values, CODINGS_OF.get(word, BOTH), own)
             counts[column] = int(claims[column].is_in([*none]).sum())
             if none:
-                claims = claims.with_columns(packed(as_text(claims[column]).replace(dict.fromkeys(none, NO_CODE))))
+                claims = claims.with_columns(pack_text(as_text(claims[column]).replace(dict.fromkeys(none, NO_CODE))))
         for column in plan.claims.columns(LISTS[role]):
             cells = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, sorted({code for cell in cells for code in codes_in(cell)}), groups=own)
@@ -66,7 +66,7 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
     return claims, {column: count for column, count in counts.items() if count}
 
 
-def exclusions(data: Claims) -> Stepped:
+def exclusions(data: Claims) -> StepResult:
     """Take out every patient with a claim that the exclusion list names, and all claims of such patients.
 
     Diagnoses are looked for in the column with the role ``diagnosis`` and in all with the role ``diagnoses`` (codes
@@ -87,7 +87,7 @@ def exclusions(data: Claims) -> Stepped:
     hit = pl.concat([pl.Series(PATIENT, [], dtype=pl.UInt32), *by_rule.values()]).unique()
     counts = {name: patients.len() for name, patients in by_rule.items()}
     line = StepLine(EXCLUDING, hit.len(), counts, looked_for=kinds_of(rules))
-    return Stepped(data.of_patients(hit, others=True), line, removed=data.of_patients(hit))
+    return StepResult(data.of_patients(hit, others=True), line, removed=data.of_patients(hit))
 
 
 def _patients_by_rule(data: Claims, rules: tuple[ExclusionRule, ...]) -> dict[str, pl.Series]:
@@ -138,7 +138,7 @@ def place_code(text: str) -> str:
     return place_codes().get(name) or (words(first) if rest and first.isdigit() else name)
 
 
-def grouping(data: Claims) -> Stepped:
+def grouping(data: Claims) -> StepResult:
     """Replace diagnoses, procedures, places and specialties by their groups, where the plan asks for it.
 
     Columns that are not replaced here can still be grouped by their hierarchy, whose levels hold the same groups;
@@ -149,7 +149,7 @@ def grouping(data: Claims) -> Stepped:
     El Emam et al. (2012), JMIR 14(1):e33, appendix, sections 7 to 10.
     """
     plan = data.plan
-    claims, without = without_no_codes(data.claims, plan)
+    claims, without = drop_placeholders(data.claims, plan)
     counts = {f"{column!r} not a code": count for column, count in without.items()}
     for role in plan.grouping.columns:
         column = plan.claims.column(role)
@@ -158,13 +158,13 @@ def grouping(data: Claims) -> Stepped:
         groups = groups_of(role, plan.grouping.tables)
         names = {text: groups.group(text) for text in claims[column].drop_nulls().unique()}
         if names:
-            claims = claims.with_columns(packed(claims[column].replace_strict(names, return_dtype=pl.String)))
+            claims = claims.with_columns(pack_text(claims[column].replace_strict(names, return_dtype=pl.String)))
         series = claims[column]
         counts[f"{column!r} in group {OTHER}"] = int((series == OTHER).sum())
-    return Stepped(replace(data, claims=claims), StepLine("6 grouping", counts=counts))
+    return StepResult(replace(data, claims=claims), StepLine("6 grouping", counts=counts))
 
 
-def top_coding(data: Claims) -> Stepped:
+def top_coding(data: Claims) -> StepResult:
     """Give all numbers from a quantile on one label, such as ``162+``, in the columns that the plan names.
 
     The quantile is the nearest rank among the column's values, those of 0 left out if the plan says so. The label is
@@ -176,9 +176,9 @@ def top_coding(data: Claims) -> Stepped:
         if table is None:
             raise InputError(f"The plan asks for top-coding of {coding.column!r}, but there is no such column.")
         coded, counts[f"{coding.column!r} top-coded"] = _top_coded(frames[table][coding.column], coding)
-        frames[table] = frames[table].with_columns(packed(coded) if table == "claims" else coded)
+        frames[table] = frames[table].with_columns(pack_text(coded) if table == "claims" else coded)
     coded_data = replace(data, patients=frames["patients"], claims=frames["claims"])
-    return Stepped(coded_data, StepLine("6 top-coding", counts=counts))
+    return StepResult(coded_data, StepLine("6 top-coding", counts=counts))
 
 
 def _top_coded(series: pl.Series, coding: TopCoding) -> tuple[pl.Series, int]:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError
-from cloister.io.columns import coded, packed
+from cloister.io.columns import code_texts, pack_text
 from cloister.shapes.claims.format.data import Claims, years_of
 from cloister.shapes.claims.format.hierarchies import bounds_of, hierarchy_named
 from cloister.shapes.claims.format.released_columns import CLAIMS, KEPT, PATIENTS, TABLES, kept_columns
@@ -191,7 +191,7 @@ def encode(data: Claims) -> Encoding:
     if not data.n_patients:
         raise InputError("No patients are left to be released. See what the steps before left out.")
     plan = data.plan
-    patients, claims = ([*_encoded(data, table)] for table in TABLES)
+    patients, claims = ([*_encode_file(data, table)] for table in TABLES)
     owners, content = data.owners, _content(claims, data, CLAIMS)
     counts = np.bincount(owners, minlength=data.n_patients)
     own, sequences = _content(patients, data, PATIENTS).tolist(), sorted_numbers(owners, content, data.n_patients)
@@ -207,10 +207,10 @@ def encode(data: Claims) -> Encoding:
     return Encoding(encoded, order, claim_rows, tuple(bounds for _, bounds in (*patients, *claims)))
 
 
-def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[int, int]]]:
+def _encode_file(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[int, int]]]:
     """The quasi-identifiers of a file, each with the lowest and the highest level that the plan allows."""
     for name, words in data.plan.of(table).qi.items():
-        (distinct, values), (low, high) = coded(data.of(table)[name]), bounds_of(words)
+        (distinct, values), (low, high) = code_texts(data.of(table)[name]), bounds_of(words)
         bound = hierarchy_named(words, data.plan.grouping.tables).bind(name, distinct)
         highest = bound.n_levels - 1 if high is None else high
         if highest >= bound.n_levels:
@@ -234,7 +234,7 @@ def _content(columns: Sequence[tuple[EncodedColumn, object]], data: Claims, tabl
     kept = [name for name, one in kept_columns(data.plan, table).items() if one.role == KEPT]
     frame = data.of(table)
     keys = [pl.Series(f"{place}", column.values) for place, (column, _) in enumerate(columns)]
-    keys += [packed(frame[name]).alias(f"kept {name}") for name in kept]
+    keys += [pack_text(frame[name]).alias(f"kept {name}") for name in kept]
     return numbers_by_content(pl.DataFrame(keys)) if keys else np.zeros(frame.height, dtype=np.int64)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.io.columns import coded
+from cloister.io.columns import code_texts
 from cloister.release.masking import WITHHELD, below
 from cloister.results import Manifest
 from cloister.shapes.claims.format.data import Claims, Step, StepLine, dates_of, early_steps
@@ -39,20 +39,20 @@ from cloister.shapes.claims.format.manifest import (
 from cloister.shapes.claims.format.plan import CHOSEN, AdversaryPlan, ClaimsPlan
 from cloister.shapes.claims.format.population import PeopleCounted
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, QUASI, TABLES, ClaimsForm, plan_published
-from cloister.shapes.claims.format.representativeness import PreparedClaims, compared
+from cloister.shapes.claims.format.representativeness import PreprocessedClaims, compare_variables
 
 from .adversaries import (
     AttackedClaims,
     ClaimsAttack,
+    HospitalStays,
     Power,
-    Stays,
     all_values,
     constant_power,
     discharge_database,
     exact_order,
     in_population,
     jointly,
-    rounded,
+    round_figures,
     stays_of,
     whole_claims,
 )
@@ -63,7 +63,7 @@ from .lattice_search import Node
 from .matching import Matching, ReleasedClaims, information_kept, level_losses, mean_loss, released_alone, weights_of
 from .prepare import DescribedClaims
 from .protect import ProtectedClaims
-from .release import Laid
+from .release import ReleaseTables
 from .risk import NodeRisk, ReleaseRisk, RiskFigures, RiskSettings
 
 TRUNCATION = "7 truncation"
@@ -82,13 +82,13 @@ POWERS: Mapping[Adversary, int] = {"power up to 5": 5, "power up to 10": 10, "po
 """Highest powers that are tried besides the plan's."""
 
 
-def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) -> RiskFigures:
+def as_released(laid: ReleaseTables, adversary: AdversaryPlan, settings: RiskSettings) -> RiskFigures:
     """Attack a release by values drawn from the released claims, as many as the power of released values is."""
     files, columns = laid.files, []
     for table in TABLES:
         own = []
         for name in laid.form.names(table, QUASI):
-            texts, values = coded(files.of(table)[name])
+            texts, values = code_texts(files.of(table)[name])
             own.append(EncodedColumn.flat(name, values, texts))
         columns.append(tuple(own))
     counts = np.bincount(files.owners, minlength=files.patients.height)
@@ -106,7 +106,7 @@ def attacks_on(
     *,
     powers: Mapping[Adversary, Power] | None = None,
     when: NDArray[np.int32] | None = None,
-    stays: Stays | None = None,
+    stays: HospitalStays | None = None,
 ) -> list[ClaimsAttack]:
     """Attack a release in all the ways there are, beside the figures measured already of two adversaries.
 
@@ -136,7 +136,7 @@ def attacks_on(
 
 
 def evaluate(
-    prepared: PreparedClaims, protected: ProtectedClaims, laid: Laid, people: PeopleCounted | None
+    prepared: PreprocessedClaims, protected: ProtectedClaims, laid: ReleaseTables, people: PeopleCounted | None
 ) -> list[ClaimsAttack]:
     """Attack a release in all the ways there are; in the population, if there is a register of its people."""
     data, encoding, suppression = prepared.claims, protected.encoding, protected.suppression
@@ -173,7 +173,7 @@ def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, 
         return {PATIENTS: dict(both[:n]), CLAIMS: dict(both[n:])}
 
     def flags(figures: RiskFigures) -> dict[str, object]:
-        return {name: rounded(figures)[name] for name in ("flag_rate", "flag_interval", "draws")}
+        return {name: round_figures(figures)[name] for name in ("flag_rate", "flag_interval", "draws")}
 
     found: list[dict[str, object]] = []
     for one in choice.around:
@@ -194,27 +194,29 @@ def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, 
     return found
 
 
-def risk_of_release(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> ClaimsRisk:
+def risk_of_release(protected: ProtectedClaims, laid: ReleaseTables, plan: ClaimsPlan) -> ClaimsRisk:
     """Return the risk as it is published."""
     risk, settings = protected.suppression.risk, protected.settings
     return ClaimsRisk(
-        **rounded(risk.exact),
+        **round_figures(risk.exact),
         threshold=settings.threshold,
         k=settings.k,
         tolerant=TolerantFigures(
-            **rounded(risk.tolerant), highest=round(risk.believing_flags, DIGITS), limit=plan.adversary.tolerant
+            **round_figures(risk.tolerant), highest=round(risk.believing_flags, DIGITS), limit=plan.adversary.tolerant
         ),
-        likeliest=MaximumLikelihoodFigures(**rounded(protected.suppression.likeliest), limit=plan.adversary.likeliest),
+        likeliest=MaximumLikelihoodFigures(
+            **round_figures(protected.suppression.likeliest), limit=plan.adversary.likeliest
+        ),
         known=protected.known,
-        as_released=SimulatedFigures(**rounded(as_released(laid, plan.adversary, settings))),
+        as_released=SimulatedFigures(**round_figures(as_released(laid, plan.adversary, settings))),
     )
 
 
 def describe_claims(
     data: Claims,
-    prepared: PreparedClaims,
+    prepared: PreprocessedClaims,
     protected: ProtectedClaims,
-    laid: Laid,
+    laid: ReleaseTables,
     risk: ClaimsRisk,
     facts: ClaimsFacts,
     attacks: Sequence[ClaimsAttack],
@@ -230,7 +232,7 @@ def describe_claims(
         exact=False,
         labels=dict(facts.labels),
         labels_of_patients=dict(facts.labels_of_patients),
-        kept=_kept(suppression.released, suppression.levels, form),
+        kept=_information_kept(suppression.released, suppression.levels, form),
     )
     chosen = ChosenLevels(
         max_flag_rate=CHOSEN if protected.settings.max_sup is None else protected.settings.max_sup,
@@ -251,7 +253,7 @@ def describe_claims(
         "risk": risk.published(),
         "choice": chosen.published(),
         "steps": [step.published() for step in steps],
-        "representativeness": compared(prepared, laid.files, form, k).published(),
+        "representativeness": compare_variables(prepared, laid.files, form, k).published(),
         "sensitivity": Sensitivity(
             attacks=tuple(attack.published() for attack in attacks), unbounded=facts.unbounded, voter_list=voters
         ).published(),
@@ -275,7 +277,7 @@ def published_loss(loss: float) -> float:
     return min(math.ceil(100 * loss) / 100, 1.0)
 
 
-def _kept(released: ReleasedClaims, levels: Node, form: ClaimsForm) -> KeptShares:
+def _information_kept(released: ReleasedClaims, levels: Node, form: ClaimsForm) -> KeptShares:
     """The information kept, rounded down to whole percent."""
     names = [*((PATIENTS, name) for name in form.names(PATIENTS, QUASI))]
     names += [(CLAIMS, name) for name in form.names(CLAIMS, QUASI)]
@@ -297,7 +299,7 @@ def exact_figures(data: Claims, prepared: DescribedClaims, protected: ProtectedC
         "mean_loss": mean_loss(suppression.released, suppression.levels),
         "rounds": suppression.rounds,
         "to_keep": [one.sentence(protected.settings.threshold) for one in protected.remedies],
-        "before_suppression": rounded(suppression.before.exact),
+        "before_suppression": round_figures(suppression.before.exact),
         "representativeness": vars(prepared.representativeness),
         "claims_lost": {_percentile(one.percentile): one.claims_lost for one in tried},
         "tried": [
@@ -317,13 +319,15 @@ def _percentile(level: float) -> str:
     return "none" if level >= 100 else f"{level:g}"
 
 
-def _lost(prepared: PreparedClaims, protected: ProtectedClaims) -> list[int]:
+def _lost(prepared: PreprocessedClaims, protected: ProtectedClaims) -> list[int]:
     """How many patients each step left out."""
     leaving = [line.total or 0 for line in prepared.lines if line.step in LEAVING]
     return [*leaving, int(protected.suppression.patients.sum())]
 
 
-def _records(data: Claims, prepared: PreparedClaims, facts: ClaimsFacts, lost: Sequence[int], k: int) -> ClaimsRecords:
+def _records(
+    data: Claims, prepared: PreprocessedClaims, facts: ClaimsFacts, lost: Sequence[int], k: int
+) -> ClaimsRecords:
     """How many patients there were and are; withheld where fewer than k of a step could be computed."""
     # the number of patients in the source would reveal the total of a step that is withheld
     totals = [line.masked(k).total for line in prepared.lines if line.step in LEAVING]

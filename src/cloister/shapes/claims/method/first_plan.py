@@ -106,7 +106,7 @@ def _cpt(values: Sequence[str]) -> bool:
     return _few_of(values, none_of("procedure", values)) and 2 * long > len(values)
 
 
-def _listed(content: Content) -> Content:
+def _is_list_of(content: Content) -> Content:
     """Lists, separated by spaces, commas, semicolons or bars, of what ``content`` is about."""
     return lambda values: (
         any(SEPARATORS.search(value.strip()) for value in values)
@@ -139,11 +139,11 @@ OF_CLAIMS = (
         r"^date$|service.*(date|dt)|from.*(date|dt)|start.*(date|dt)|admi.*(date|dt)|claim.*(date|dt)",
         are_dates,
     ),
-    Sign("diagnoses", DIAGNOSIS, _listed(_diagnoses(BOTH))),
+    Sign("diagnoses", DIAGNOSIS, _is_list_of(_diagnoses(BOTH))),
     Sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["diagnosis"]), "diagnosis"),
     Sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["icd10"]), "icd10"),
     Sign("diagnoses", DIAGNOSIS, _some_diagnoses),
-    Sign("procedures", r"hcpcs|cpt|proc", _listed(_cpt)),
+    Sign("procedures", r"hcpcs|cpt|proc", _is_list_of(_cpt)),
     Sign("procedure", r"hcpcs|cpt|proc", _cpt, "procedure"),
     Sign("place", r"place_?(of_?)?(service|svc)?|(^|_)pos($|_)", _in_groups("place"), "place"),
     Sign("specialty", r"special", _in_groups("specialty"), "specialty"),
@@ -260,7 +260,7 @@ def first_plan(patients: Source, claims: Source) -> FirstPlan:
             f"No column joins {patients.name} and {claims.name}: none has the same name in both, another value for "
             "each patient, and a patient for each claim. Rename columns, or write the plan by hand."
         )
-    filled = _filled(
+    filled = _fill_template(
         guess_roles(patients.frame, joined[0], OF_PATIENTS), guess_roles(claims.frame, joined[1], OF_CLAIMS)
     )
     text = filled_template("cloister.shapes.claims.method", "plan.toml.j2", filled)
@@ -269,15 +269,15 @@ def first_plan(patients: Source, claims: Source) -> FirstPlan:
     return FirstPlan(text, plan, tuple(filled["patients"]), tuple(filled["claims"]))
 
 
-def _filled(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
+def _fill_template(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
     """What the template fills in; columns that are worked out instead are dropped."""
     own, other = roles_of(people), roles_of(events)
     of_patients, of_claims = {}, {}
     if "date" in other:
-        events = _dropped(events, "days-since-first-claim", f"{DAYS_SINCE_FIRST} is worked out from dates")
+        events = _drop_columns(events, "days-since-first-claim", f"{DAYS_SINCE_FIRST} is worked out from dates")
         of_claims[DAYS_SINCE_FIRST] = "days-since-first-claim"
         if "birth-date" in own or "birth-year" in own:
-            people = _dropped(people, "age", "age is worked out from birth and first claim")
+            people = _drop_columns(people, "age", "age is worked out from birth and first claim")
             of_patients[AGE] = "age"
         if "end-date" in other and "length-of-stay" not in other:
             of_claims[LENGTH_OF_STAY] = "length-of-stay"
@@ -302,7 +302,7 @@ def _filled(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
     }
 
 
-def _dropped(guesses: Sequence[Guess], role: str, why: str) -> list[Guess]:
+def _drop_columns(guesses: Sequence[Guess], role: str, why: str) -> list[Guess]:
     return [Guess(one.column, "drop", "sure", why) if one.role == role else one for one in guesses]
 
 

@@ -115,7 +115,7 @@ class JointChooser:
                 self.is_complete = False
                 return None
             level = self.chooser.level(percentile)
-            self._looks[node, percentile] = estimated(self.chooser, level, node, LOOK, EASY_AIM)
+            self._looks[node, percentile] = estimate_cost(self.chooser, level, node, LOOK, EASY_AIM)
         return self._looks[node, percentile]
 
     def _better(self, node: Node, percentile: float, best: JointCandidate | None) -> JointCandidate | None:
@@ -135,9 +135,9 @@ class JointChooser:
         """
         if (node, percentile) not in self._confirmed:
             level, settings = self.chooser.level(percentile), self.settings
-            if estimated(self.chooser, level, node, settings.draws, AIM).total >= least:
+            if estimate_cost(self.chooser, level, node, settings.draws, AIM).total >= least:
                 return None
-            one = estimated(self.chooser, level, node, CLOSER * settings.draws, CLOSE_AIM)
+            one = estimate_cost(self.chooser, level, node, CLOSER * settings.draws, CLOSE_AIM)
             is_fit = bool(np.isfinite(one.total))
             if is_fit and not settings.is_tolerant_waived:
                 released, knowledge = level.released.without_labels(node, one.labels), level.by_node(node).knowledge
@@ -156,7 +156,7 @@ class JointChooser:
         free = [column for column in range(len(node)) if column != held]
         current, met = self._look(node, percentile), list[JointCandidate]()
         while current is not None and current.flag_rate < LIKELY:
-            looks = [self._look(one, percentile) for one in self._moved(current.levels, (-1,), free)]
+            looks = [self._look(one, percentile) for one in self._move_columns(current.levels, (-1,), free)]
             finer = [one for one in looks if one is not None]
             met += [current, *finer]
             steps = [
@@ -173,7 +173,7 @@ class JointChooser:
         was: JointCandidate | None = None
         while was is not best and self.is_complete:
             was = best
-            for neighbours in (self._beside(was), self._swapped(was)):
+            for neighbours in (self._beside(was), self._swap_columns(was)):
                 for node, percentile in neighbours if best is was else ():
                     best = self._better(node, percentile, best) or best
         return best
@@ -183,16 +183,16 @@ class JointChooser:
         others = sorted(set(self.settings.truncation), reverse=True)
         place = others.index(percentile)
         yield from ((own, others[at]) for at in (place - 1, place + 1) if 0 <= at < len(others))
-        yield from ((node, percentile) for node in self._moved(own, (-1, 1)))
+        yield from ((node, percentile) for node in self._move_columns(own, (-1, 1)))
 
-    def _swapped(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
+    def _swap_columns(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
         up = range(1, 1 + max(high - low for low, high in self.chooser.bounds))
-        for finer in self._moved(own, (-1, -2)):
+        for finer in self._move_columns(own, (-1, -2)):
             kept = [j for j, level in enumerate(finer) if level == own[j]]
-            yield from ((node, percentile) for node in self._moved(finer, up, kept))
+            yield from ((node, percentile) for node in self._move_columns(finer, up, kept))
 
-    def _moved(self, node: Node, steps: Sequence[int], columns: list[int] | None = None) -> Iterator[Node]:
+    def _move_columns(self, node: Node, steps: Sequence[int], columns: list[int] | None = None) -> Iterator[Node]:
         for j, (low, high) in enumerate(self.chooser.bounds):
             if columns is None or j in columns:
                 for level in (node[j] + step for step in steps):
@@ -206,7 +206,7 @@ def _by_total(candidates: Iterable[JointCandidate]) -> list[JointCandidate]:
     return sorted(possible, key=lambda one: (round(one.total, 12), -one.percentile, sum(one.levels), one.levels))
 
 
-def estimated(chooser: Chooser, level: TruncationLevel, node: Node, n_draws: int, aim: float) -> JointCandidate:
+def estimate_cost(chooser: Chooser, level: TruncationLevel, node: Node, n_draws: int, aim: float) -> JointCandidate:
     """Estimate what suppression costs at a node, by the first draws of those that choose.
 
     Labels that fewer than k patients have go in any case, and then rare ones until few enough draws are flagged. Who

@@ -244,7 +244,7 @@ class Matching:
             missing = [pair for pair in enumerate(own) if pair not in self._levels]
             # making lists takes several times the memory of the lists
             for some in [[pair] for pair in missing] if self.released.encoded.n_claims > SIDE_BY_SIDE else [missing]:
-                self._levels.update(zip(some, self._map(self._made, some), strict=True))
+                self._levels.update(zip(some, self._map(self._make_pair, some), strict=True))
             postings, begins = joined_postings([self._levels[pair] for pair in enumerate(own)])
             labels = [self._labels(*pair) + begin for pair, begin in zip(enumerate(own), begins.tolist(), strict=True)]
             at = np.concatenate([[0], np.cumsum([part.size for part in labels])])[:-1].astype(np.int64)
@@ -259,13 +259,13 @@ class Matching:
         )
         return own
 
-    def _made(self, pair: tuple[int, int]) -> Postings:
+    def _make_pair(self, pair: tuple[int, int]) -> Postings:
         h, level = pair
-        starts, values = self._sorted(h)
+        starts, values = self._sort_by_patient(h)
         n_labels = len(self.released.encoded.claims[h].labels[level])
         return make_postings(starts, values, self._labels(h, level), n_labels, max(1, self.cap))
 
-    def _sorted(self, h: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def _sort_by_patient(self, h: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The released values of a column, renumbered and sorted by patient, and where those of each begin."""
         released = self.released
         found = released.encoded.sorted_values[h].only(released.is_there(h))
@@ -357,7 +357,9 @@ class Matching:
 
     @cached_property
     def _shown(self) -> ReleasedValues:
-        return make_released_values(gather([self._sorted(h) for h in range(len(self.released.encoded.claims))]))
+        return make_released_values(
+            gather([self._sort_by_patient(h) for h in range(len(self.released.encoded.claims))])
+        )
 
     @cached_property
     def _nowhere(self) -> Cells:

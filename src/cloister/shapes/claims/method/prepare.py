@@ -16,12 +16,12 @@ from pathlib import Path
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.columns import of_each
+from cloister.io.columns import map_categories
 from cloister.shapes.claims.format.data import (
     PATIENT,
     Claims,
     StepLine,
-    Stepped,
+    StepResult,
     check_contents,
     dates_of,
     numbers_of,
@@ -44,7 +44,7 @@ from cloister.shapes.claims.format.plan import (
     ClaimsPlan,
 )
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, PSEUDONYM, TABLES, kept_columns
-from cloister.shapes.claims.format.representativeness import PreparedClaims, Representativeness, representativeness
+from cloister.shapes.claims.format.representativeness import PreprocessedClaims, Representativeness, representativeness
 
 from .code_steps import exclusions, grouping, top_coding
 
@@ -57,7 +57,7 @@ TOP_DAYS = 15
 """Days in hospital from here on are one value, ``15+``, as in the released data of the Heritage Health Prize."""
 
 
-def pseudonyms(data: Claims) -> Stepped:
+def pseudonyms(data: Claims) -> StepResult:
     """Take ids out, or make them keyed hashes; numbers are given at the end, in released order.
 
     Patients are told apart by their numbers from here on. Provider, vendor and PCP columns that get numbers are kept
@@ -85,10 +85,12 @@ def pseudonyms(data: Claims) -> Stepped:
     else:
         patients = patients.drop(patient_id)
     line = StepLine("1 pseudonyms", counts=group_sizes(claims, plan))
-    return Stepped(replace(data, patients=patients, claims=claims), line)
+    return StepResult(replace(data, patients=patients, claims=claims), line)
 
 
-def numbered(patients: pl.DataFrame, claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFrame, pl.DataFrame]:
+def number_pseudonyms(
+    patients: pl.DataFrame, claims: pl.DataFrame, plan: ClaimsPlan
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Number provider, vendor and PCP ids by their first appearance in the rows, which are in released order."""
     numbers: dict[str | None, dict[str, int]] = {}
     frames = []
@@ -99,12 +101,12 @@ def numbered(patients: pl.DataFrame, claims: pl.DataFrame, plan: ClaimsPlan) -> 
                 for text in ids.drop_nulls().unique(maintain_order=True):
                     known.setdefault(text, len(known) + 1)
                 by = partial(pl.Series.replace_strict, old=known, default=None, return_dtype=pl.Int64)
-                frame = frame.with_columns(of_each(ids, by))
+                frame = frame.with_columns(map_categories(ids, by))
         frames.append(frame)
     return frames[0], frames[1]
 
 
-def removals(data: Claims) -> Stepped:
+def removals(data: Claims) -> StepResult:
     """Remove claims up to 28 days after birth, those with a letter before the procedure's number, and revenue codes.
 
     Patients who have no claims left stay, or leave with the next step, as the plan says of patients without claims.
@@ -144,23 +146,23 @@ def removals(data: Claims) -> Stepped:
         {reason: owners.filter(mask).n_unique() for reason, mask in masks.items()},
         owners.filter(gone).n_unique(),
     )
-    return Stepped(replace(data, claims=data.claims.filter(~gone)), line)
+    return StepResult(replace(data, claims=data.claims.filter(~gone)), line)
 
 
 def _having(text: pl.Series, pattern: str) -> pl.Series:
-    return of_each(text, lambda texts: texts.str.contains(pattern)).fill_null(False)
+    return map_categories(text, lambda texts: texts.str.contains(pattern)).fill_null(False)
 
 
-def leave_out_without_claims(data: Claims) -> Stepped:
+def leave_out_without_claims(data: Claims) -> StepResult:
     """Leave out the patients who have no claims, if the plan says so."""
     n_without = data.n_without_claims
     if data.plan.patients.without_claims == "keep":
-        return Stepped(data, StepLine(WITHOUT, counts={"without claims": n_without}))
+        return StepResult(data, StepLine(WITHOUT, counts={"without claims": n_without}))
     left = data.of_patients(data.claims[PATIENT].unique())
-    return Stepped(left, StepLine(WITHOUT, n_without))
+    return StepResult(left, StepLine(WITHOUT, n_without))
 
 
-def derived(data: Claims) -> Stepped:
+def add_derived_columns(data: Claims) -> StepResult:
     """Add the derived columns that the plan asks for.
 
     * ``days_since_first_claim``: days from the patient's first claim that remains to the claim;
@@ -186,7 +188,7 @@ def derived(data: Claims) -> Stepped:
         for table in (CLAIMS, PATIENTS)
         for name in plan.of(table).derived
     }
-    return Stepped(whole, StepLine("5 derived columns", counts=counts))
+    return StepResult(whole, StepLine("5 derived columns", counts=counts))
 
 
 def _days_since_first(data: Claims, *, in_year: bool = False) -> pl.Series:
@@ -243,7 +245,7 @@ DERIVATIONS: dict[str, Callable[[Claims], pl.Series]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DescribedClaims(PreparedClaims):
+class DescribedClaims(PreprocessedClaims):
     """Claims after steps 1 to 6, and how the excluded patients differ from the others, for the custodian alone."""
 
     representativeness: Representativeness
@@ -256,10 +258,10 @@ def prepare(data: Claims) -> DescribedClaims:
     """
     check_contents(data)
     done = [pseudonyms(data)]
-    for step in (exclusions, removals, leave_out_without_claims, derived, grouping, top_coding):
+    for step in (exclusions, removals, leave_out_without_claims, add_derived_columns, grouping, top_coding):
         done.append(step(done[-1].claims))
     assert done[1].removed is not None
-    excluded, remaining = derived(done[1].removed).claims, done[4].claims
+    excluded, remaining = add_derived_columns(done[1].removed).claims, done[4].claims
     lines = [one.line for one in done]
     lines.insert(4, StepLine("4 representativeness"))
     return DescribedClaims(done[-1].claims, tuple(lines), excluded, representativeness(excluded, remaining))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 from cloister.shapes.claims.format.plan import CHOSEN, ClaimsPlan
-from cloister.shapes.claims.format.released_columns import lowered
+from cloister.shapes.claims.format.released_columns import halvings
 
 from .adversaries import AttackedClaims, exact_order
 from .adversary_draws import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
@@ -26,7 +26,7 @@ from .lattice_search import Budget, Node
 from .matching import Matching, ReleasedClaims, weights_of
 from .risk import PowerAt, RiskSettings, Treatment, maximum_likelihood_risk, release_risk
 from .suppression import Excess, PatientJudge, Suppression, patient_risks, suppress
-from .what_if import Remedy, remedies
+from .what_if import Relaxation, remedies
 
 WORTH_IT = 0.01
 """Loss that the next candidate must be estimated to save for its suppression to be tried as well."""
@@ -49,7 +49,7 @@ def choose_and_suppress(
     """
     tried: set[tuple[Node, float]] = set()
     refusal, most = "", settings.threshold if settings.max_sup is None else settings.max_sup
-    for max_sup in lowered(most):
+    for max_sup in halvings(most):
         try:
             choice = choose(max_sup)
         except NoSafeRelease:
@@ -114,7 +114,7 @@ class ProtectedClaims:
     suppression: Suppression
     settings: RiskSettings
     power: NDArray[np.int32]
-    remedies: tuple[Remedy, ...]
+    remedies: tuple[Relaxation, ...]
 
     @property
     def known(self) -> float:

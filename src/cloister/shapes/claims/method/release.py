@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.io import as_text, write_csv, write_parquet
-from cloister.io.columns import coded, packed
+from cloister.io.columns import code_texts, pack_text
 from cloister.io.tally import PIECE, frames_of
 from cloister.release.release import Release
 from cloister.results import Checks, Verdict
@@ -34,7 +34,7 @@ from cloister.shapes.claims.format.row_contents import numbers_by_content, sorte
 
 from .encode import EncodedColumn, Encoding
 from .matching import ReleasedClaims
-from .prepare import numbered
+from .prepare import number_pseudonyms
 
 Numbers = NDArray[np.int64]
 
@@ -63,23 +63,23 @@ def released_order(
     """
     own, events = numbers_by_content(patients.content), numbers_by_content(claims.content)
     n = own.size
-    people = _ranked(own.tolist(), sorted_numbers(owners, events, n))
+    people = _rank_pairs(own.tolist(), sorted_numbers(owners, events, n))
     if hashes is not None:
-        people = _ranked(people.tolist(), [text.encode() for text in hashes])
+        people = _rank_pairs(people.tolist(), [text.encode() for text in hashes])
     if groups := _pseudonyms(patients, claims):
         for last in (*[False] * ROUNDS, True):
             with_patient = numbers_by_content(pl.DataFrame({"patient": people[owners], "claim": events}))
             colours = [group.coloured((people, with_patient), is_last=last) for group in groups]
-            events = _refined(events, 1, groups, colours, people[owners])
-            mine = _refined(people, 0, groups, colours, np.zeros(n, dtype=np.int64))
-            people = _ranked(mine.tolist(), sorted_numbers(owners, events, n))
+            events = _refine_numbers(events, 1, groups, colours, people[owners])
+            mine = _refine_numbers(people, 0, groups, colours, np.zeros(n, dtype=np.int64))
+            people = _rank_pairs(mine.tolist(), sorted_numbers(owners, events, n))
     order = np.argsort(people, kind="stable").astype(np.int64)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     return order, np.lexsort((events, place[owners])).astype(np.int64)
 
 
-def _ranked(first: Sequence[int] | Sequence[bytes], second: Sequence[int] | Sequence[bytes]) -> Numbers:
+def _rank_pairs(first: Sequence[int] | Sequence[bytes], second: Sequence[int] | Sequence[bytes]) -> Numbers:
     keys = list(zip(first, second, strict=True))
     rank = {key: number for number, key in enumerate(sorted(set(keys)))}
     return np.array([rank[key] for key in keys], dtype=np.int64)
@@ -109,7 +109,7 @@ class _Pseudonyms:
             owners.append(ids[there].astype(np.int64))
             met.append(as_written[kinds[table][there]] + place * width)
         company = sorted_numbers(np.concatenate(owners), np.concatenate(met), self.n_ids)
-        return np.append(_ranked(company, list(range(self.n_ids)) if is_last else [0] * self.n_ids) + 1, 0)
+        return np.append(_rank_pairs(company, list(range(self.n_ids)) if is_last else [0] * self.n_ids) + 1, 0)
 
 
 def _pseudonyms(patients: FileRows, claims: FileRows) -> list[_Pseudonyms]:
@@ -120,7 +120,7 @@ def _pseudonyms(patients: FileRows, claims: FileRows) -> list[_Pseudonyms]:
     groups = []
     for columns in found.values():
         columns.sort(key=lambda one: one[0])
-        texts, numbers = coded(pl.concat([ids.alias("id") for _, _, ids in columns]))
+        texts, numbers = code_texts(pl.concat([ids.alias("id") for _, _, ids in columns]))
         if texts:
             parts = np.split(numbers, np.cumsum([ids.len() for _, _, ids in columns])[:-1])
             own = tuple((*where, part) for (_, where, _), part in zip(columns, parts, strict=True))
@@ -139,7 +139,7 @@ def _as_written(width: int) -> Numbers:
     return rank
 
 
-def _refined(
+def _refine_numbers(
     numbers: Numbers, table: int, groups: Sequence[_Pseudonyms], colours: Sequence[Numbers], more: Numbers
 ) -> Numbers:
     coloured = {
@@ -153,7 +153,7 @@ def _refined(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Laid:
+class ReleaseTables:
     """What is written; ``patients``: row of each released patient among those that were encoded, in released order."""
 
     files: WrittenClaims
@@ -161,7 +161,7 @@ class Laid:
     patients: Numbers
 
 
-def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:
+def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> ReleaseTables:
     """Return the files of a release from the frames that were encoded; ``levels``: those of patients first."""
     plan, encoded = data.plan, encoding.claims
     n_own = len(encoded.patients)
@@ -182,7 +182,7 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
         claims.append(_labels(column, level, rows, hidden))
         flags.append(_flags(f"{SUPPRESSED}{column.name}", hidden))
     claim_rows = pl.Series(encoding.claim_rows[rows])
-    claims += [packed(data.claims[name]).gather(claim_rows) for name in kept_columns(plan, CLAIMS)]
+    claims += [pack_text(data.claims[name]).gather(claim_rows) for name in kept_columns(plan, CLAIMS)]
     frames = pl.DataFrame(patients), pl.DataFrame([*claims, *flags])
     parts = []
     for table, frame in zip(TABLES, frames, strict=True):
@@ -194,19 +194,19 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
     order, claim_order = released_order(parts[0], parts[1], owners, hashes)
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)
-    in_order = numbered(frames[0][order], frames[1][claim_order], plan)
+    in_order = number_pseudonyms(frames[0][order], frames[1][claim_order], plan)
     names = pl.Series(np.arange(1, order.size + 1)).cast(pl.String) if hashes is None else hashes[order]
-    ids_of = names, packed(names, always=True).gather(pl.Series(place[owners[claim_order]]))
+    ids_of = names, pack_text(names, always=True).gather(pl.Series(place[owners[claim_order]]))
     tables = [
         pl.DataFrame([own.alias(form.names(table)[0]), *frame.get_columns()])
         for table, own, frame in zip(TABLES, ids_of, in_order, strict=True)
     ]
-    return Laid(WrittenClaims.of_frames(tables[0], tables[1]), form, people[order].astype(np.int64))
+    return ReleaseTables(WrittenClaims.of_frames(tables[0], tables[1]), form, people[order].astype(np.int64))
 
 
 def _labels(column: EncodedColumn, level: int, rows: Numbers, hidden: NDArray[np.bool_] | None = None) -> pl.Series:
     labels = pl.Series(column.name, [*(label or None for label in column.labels[level]), None], dtype=pl.String)
-    texts = packed(labels, always=True)
+    texts = pack_text(labels, always=True)
     numbers = column.at(level)[rows].astype(np.int64)
     absent = numbers < 0 if hidden is None else (numbers < 0) | hidden
     numbers[absent] = texts.len() - 1

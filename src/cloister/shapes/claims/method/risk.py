@@ -189,7 +189,7 @@ class NodeRisk:
             draws = self.knowledge.repeat(number)
             sizes = self.matching.sizes(levels, draws, self.contained(levels, number))
             found.append(RiskFigures.of(sizes, self.k))
-            whole = pooled(found)
+            whole = pool_figures(found)
             if whole.flag_interval.width < NARROW and whole.mean_interval.width < NARROW:
                 break
         return whole
@@ -209,7 +209,7 @@ class NodeRisk:
         return self._held[number]
 
 
-def pooled(figures: Sequence[RiskFigures]) -> RiskFigures:
+def pool_figures(figures: Sequence[RiskFigures]) -> RiskFigures:
     """Figures of several simulations of the same, put together."""
     draws, flagged, missed = (sum(getattr(one, name) for one in figures) for name in ("draws", "flagged", "missed"))
     mean = sum(one.mean * one.draws for one in figures) / draws
@@ -325,9 +325,9 @@ def release_risk(
             fallback = np.where(fits > 0, own, tolerant)
             nearest = np.where(fits > 0, own, matching.nearest(levels, draws, fits == 0))
             believing.append(tuple(RiskFigures.of(sizes, settings.k) for sizes in (tolerant, fallback, nearest)))
-            whole = [pooled(one) for one in zip(*believing, strict=True)]
+            whole = [pool_figures(one) for one in zip(*believing, strict=True)]
             is_believing_settled = all(_is_settled(one.mean_interval, settings.threshold) for one in whole)
-        found = pooled(exact)
+        found = pool_figures(exact)
         intervals = found.mean_interval, found.flag_interval
         if is_believing_settled and all(_is_settled(one, settings.threshold) for one in intervals):
             break
@@ -354,6 +354,6 @@ def maximum_likelihood_risk(
     found: list[RiskFigures] = []
     for number in range(repeats):
         found.append(RiskFigures.of(matching.likeliest(levels, knowledge.repeat(number)), settings.k))
-        if _is_settled(pooled(found).mean_interval, settings.threshold):
+        if _is_settled(pool_figures(found).mean_interval, settings.threshold):
             break
-    return pooled(found)
+    return pool_figures(found)

@@ -107,11 +107,11 @@ class PatientJudge:
         """Figures of these patients, (3, n_patients), summed over their draws."""
         found = np.zeros((3, self.n_patients))
         for draws, figures in self.of_patients(patients, n_draws, first):
-            found += _summed(draws, figures, self.n_patients)
+            found += _sum_figures(draws, figures, self.n_patients)
         return found
 
 
-def _summed(draws: Draws, figures: Figures, n_patients: int) -> Figures:
+def _sum_figures(draws: Draws, figures: Figures, n_patients: int) -> Figures:
     return np.stack([np.bincount(draws.patients, own, minlength=n_patients) for own in figures])
 
 
@@ -164,7 +164,7 @@ def patient_risks(judge: PatientJudge, screened: Figures, excess: Excess) -> Pat
     while (is_short := any(close.sum(axis=1) < excess)) and not np.array_equal(looked_at, everyone):
         some = _first(screened, excess, room) & ~looked_at
         for draws, figures in judge.of_patients(np.flatnonzero(some), n, SCREEN):
-            close += _summed(draws, figures, judge.n_patients) / n
+            close += _sum_figures(draws, figures, judge.n_patients) / n
             flagged.append(chosen_draws(draws, figures[0] > 0))
         looked_at |= some
         room *= 2
@@ -283,7 +283,7 @@ def suppress(
     """
     treated = np.zeros(released.patients.size, dtype=np.bool_)
     released = _without_rare(released, levels, settings, treated)
-    risk = before = _measured(released, levels, power, settings, 0)
+    risk = before = _measure_release(released, levels, power, settings, 0)
     screening = Screening(treated.size)
     rounds = 0
     while not risk.holds(settings.threshold, is_tolerant_waived=settings.is_tolerant_waived):
@@ -295,7 +295,7 @@ def suppress(
         released, now = _round(judge, screening, risk)
         treated |= now
         released = _without_rare(released, levels, settings, treated)
-        last, risk = risk, _measured(released, levels, power, settings, rounds)
+        last, risk = risk, _measure_release(released, levels, power, settings, rounds)
         _check_pace(last, risk, rounds, settings)
     likeliest = maximum_likelihood_risk(released, levels, power, settings)
     if settings.is_likeliest_bounded and likeliest.mean_interval.high > settings.threshold:
@@ -334,7 +334,7 @@ def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: Risk
         )
 
 
-def _measured(
+def _measure_release(
     released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings, rounds: int
 ) -> ReleaseRisk:
     """Measure a release on draws that were used for nothing else: odd seeds evaluate, even ones choose."""
@@ -357,14 +357,14 @@ def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tupl
     if settings.treatment is Treatment.PATIENTS:
         gone |= chosen
     else:
-        released, hopeless = _treated(judge, people, chosen & ~gone)
+        released, hopeless = _treat_patients(judge, people, chosen & ~gone)
         gone |= hopeless
     # those not found by few draws may bear what is left
     screening.forget(np.ones_like(gone) if people.is_short else gone | chosen)
     return released.without_patients(gone), gone | chosen
 
 
-def _treated(judge: PatientJudge, people: PatientRisk, chosen: Flags) -> tuple[ReleasedClaims, Flags]:
+def _treat_patients(judge: PatientJudge, people: PatientRisk, chosen: Flags) -> tuple[ReleasedClaims, Flags]:
     """Suppress cells or claims of these patients; also say for whom that cannot help, no claims having been drawn."""
     released, levels = judge.matching.released, judge.levels
     encoded = released.encoded

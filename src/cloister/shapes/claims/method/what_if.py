@@ -26,7 +26,7 @@ PowerOf = Callable[[int, Node], NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
-class Remedy:
+class Relaxation:
     """What would do for a column.
 
     labels : that it would have
@@ -56,7 +56,7 @@ class Remedy:
         return f"{what}: {alone}; {can}."
 
 
-def remedies(chooser: Chooser, levels: Node, power_of: PowerOf, highest: int) -> Iterator[Remedy]:
+def remedies(chooser: Chooser, levels: Node, power_of: PowerOf, highest: int) -> Iterator[Relaxation]:
     """Say of each column that is at its highest level what would have to give.
 
     highest : of the plan's power
@@ -68,16 +68,16 @@ def remedies(chooser: Chooser, levels: Node, power_of: PowerOf, highest: int) ->
         finer = [level for level in range(low, top[j]) if len(set(column.labels[level])) > 1]
         if levels[j] == top[j] and finer:
             node = (*top[:j], finer[-1], *top[j + 1 :])
-            found = Remedy(column.name, len(set(column.labels[finer[-1]])), 0.0)
+            found = Relaxation(column.name, len(set(column.labels[finer[-1]])), 0.0)
             yield _remedy(chooser, node, found, power_of, highest)
 
 
-def _remedy(chooser: Chooser, node: Node, found: Remedy, power_of: PowerOf, highest: int) -> Remedy:
+def _remedy(chooser: Chooser, node: Node, found: Relaxation, power_of: PowerOf, highest: int) -> Relaxation:
     limit, k, n = chooser.settings.threshold, chooser.settings.k, chooser.encoded.n_patients
     sizes = _sizes(chooser, node, power_of(highest, node))
     rate = RiskFigures.of(sizes, k).flag_rate
     if rate <= limit:
-        return Remedy(found.column, found.labels, rate)
+        return Relaxation(found.column, found.labels, rate)
     known_less = ((p, _sizes(chooser, node, power_of(p, node))) for p in range(highest - 1, 0, -1))
     lower = (p for p, own in known_less if RiskFigures.of(own, k).flag_rate <= limit)
     higher = (t for t in THRESHOLDS if t > limit and RiskFigures.of(sizes, smallest_class(t)).flag_rate <= t)
@@ -88,7 +88,7 @@ def _remedy(chooser: Chooser, node: Node, found: Remedy, power_of: PowerOf, high
         enough = n * (k - 1) / (allowed - 1)
         unit = int(10 ** max(0, math.floor(math.log10(enough)) + 1 - DIGITS))
         patients = math.ceil(enough / unit) * unit
-    return Remedy(found.column, found.labels, rate, next(lower, None), next(higher, None), patients)
+    return Relaxation(found.column, found.labels, rate, next(lower, None), next(higher, None), patients)
 
 
 def _sizes(chooser: Chooser, node: Node, power: NDArray[np.int32]) -> NDArray[np.int64]:

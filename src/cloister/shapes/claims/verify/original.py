@@ -16,10 +16,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from cloister.io import as_text
-from cloister.io.columns import as_numbers, packed
+from cloister.io.columns import as_numbers, pack_text
 from cloister.results import Checks
 from cloister.shapes.claims.format.data import Claims
-from cloister.shapes.claims.format.hierarchies import hierarchy_named, relabelled
+from cloister.shapes.claims.format.hierarchies import hierarchy_named, relabel
 from cloister.shapes.claims.format.plan import HMAC
 from cloister.shapes.claims.format.released_columns import (
     CLAIMS,
@@ -80,7 +80,7 @@ class Truth:
 def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal) -> Truth | None:
     """Recode the original, and look for every released row in it; None where it is not known who is who."""
     data, origin = original
-    patients, claims = _recoded(data, form, PATIENTS), _recoded(data, form, CLAIMS)
+    patients, claims = _recode_file(data, form, PATIENTS), _recode_file(data, form, CLAIMS)
     has_levels = patients is not None and claims is not None
     checks.require(has_levels, "levels are those of the hierarchies of the plan")
     if patients is None or claims is None:
@@ -100,7 +100,7 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     if any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS)):
         for_one = "pseudonyms stand for one original id each, and no two for the same"
         checks.require(_pseudonyms_hold(files, form, ids_of_patients, rows, origin), for_one)
-    base, recoded = ([packed(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
+    base, recoded = ([pack_text(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
     return Truth(data.n_patients, origin, History(data.owners, base), History(data.owners, recoded))
 
 
@@ -132,12 +132,12 @@ def _patients_hold(
     return True
 
 
-def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
+def _recode_file(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
     """The columns of a file at their levels; None where one is not there, or its highest level is another."""
     frame, qi = data.of(table), data.plan.of(table).qi
     if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
         return None
-    columns, held = [pl.Series(ROW, [""]).new_from_index(0, frame.height)], as_text if table == PATIENTS else packed
+    columns, held = [pl.Series(ROW, [""]).new_from_index(0, frame.height)], as_text if table == PATIENTS else pack_text
     for name in form.names(table, QUASI, KEPT):
         text, column = held(frame[name]), form.of(table)[name]
         if column.role == QUASI:
@@ -146,7 +146,7 @@ def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
             hierarchy = hierarchy_named(qi[name], data.plan.grouping.tables)
             if column.top != hierarchy.bind(name, text.drop_nulls().unique().sort().to_list()).n_levels - 1:
                 return None
-            text = relabelled(text, hierarchy, column.level)
+            text = relabel(text, hierarchy, column.level)
         columns.append(held(text).alias(name))
     return pl.DataFrame(columns)
 

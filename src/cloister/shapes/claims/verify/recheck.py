@@ -29,8 +29,8 @@ from cloister.shapes.claims.format.released_columns import (
     at_levels,
     plan_published,
 )
-from cloister.shapes.claims.format.representativeness import MOST_BANDS, PreparedClaims, compared
-from cloister.verification.driver import Checker, Opened, Request
+from cloister.shapes.claims.format.representativeness import MOST_BANDS, PreprocessedClaims, compare_variables
+from cloister.verification.driver import Checker, ReleaseUnderCheck, Request
 
 from .original import PreparedOriginal
 from .steps import repeat_steps
@@ -59,11 +59,11 @@ class ComparedClaims:
     """The original, after the steps before the search, and as the verifier sees it."""
 
     n_patients: int  # as read
-    prepared: PreparedClaims
+    prepared: PreprocessedClaims
     secret: PreparedOriginal
 
 
-ReleaseFolder = Opened[ClaimsManifest, WrittenClaims, ComparedClaims]
+ReleaseFolder = ReleaseUnderCheck[ClaimsManifest, WrittenClaims, ComparedClaims]
 
 
 class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
@@ -155,7 +155,7 @@ def _unlike(published: ClaimsManifest, original: ComparedClaims, files: WrittenC
         voters = voter_list(count_people(population, prepared.claims, files.patients, form), k, is_population=True)
     same = {
         "steps": [*published.steps[: len(steps)]] == steps,
-        "representativeness": published.representativeness == compared(prepared, files, form, k),
+        "representativeness": published.representativeness == compare_variables(prepared, files, form, k),
         "records.in": published.records.in_ in ("withheld", original.n_patients),
         "sensitivity.voter_list": published.sensitivity.voter_list == voters,
     }
@@ -180,7 +180,7 @@ def _lost_otherwise(published: ClaimsManifest, files: WrittenClaims, original: P
     return wrong
 
 
-def prepared_again(source: Claims, published: ClaimsManifest) -> PreparedClaims:
+def prepared_again(source: Claims, published: ClaimsManifest) -> PreprocessedClaims:
     """Return the original after the steps before the search, by the plan that the release names."""
     plan = replace(source.plan, risk=replace(source.plan.risk, seed=published.seed))
     fixed = at_levels(plan, published.columns, published.choice.truncation) or plan
@@ -191,7 +191,7 @@ def prepared_again(source: Claims, published: ClaimsManifest) -> PreparedClaims:
 
 def _secret(
     original: ClaimsOriginal, published: ClaimsManifest, files: WrittenClaims
-) -> tuple[PreparedClaims, PreparedOriginal]:
+) -> tuple[PreprocessedClaims, PreparedOriginal]:
     """The original after the steps before the search, and who is who if the crosswalk is given."""
     source, prepared = original.claims, prepared_again(original.claims, published)
     if original.crosswalk is None:

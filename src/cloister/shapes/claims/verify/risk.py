@@ -37,7 +37,7 @@ from .simulation import (
     Simulated,
     Simulation,
     drawn_patients,
-    numbered,
+    number_texts,
     share_error,
 )
 
@@ -74,7 +74,7 @@ def powers(history: History, n_patients: int, most: Sequence[int], rounding: str
     found = [np.zeros(shape, dtype=np.min_scalar_type(-2 * min(one, 2**30))) for one in most]
     shift = {"ceil": 1 - 1e-9, "floor": 1e-9, "round": 0.5 + 1e-9}[rounding]
     for h, column in enumerate(history.columns):
-        holders = ColumnHolders(history.owners, numbered([column])[0], n_patients)
+        holders = ColumnHolders(history.owners, number_texts([column])[0], n_patients)
         n = holders.sizes.astype(np.float64)
         # ordered pairs of equal values
         equal = np.bincount(holders.patients, holders.counts * (holders.counts - 1.0), n_patients)
@@ -89,7 +89,7 @@ def powers(history: History, n_patients: int, most: Sequence[int], rounding: str
     return found
 
 
-def can_be(figures: SimulatedFigures, k: int) -> bool:
+def is_plausible(figures: SimulatedFigures, k: int) -> bool:
     """Whether figures fit each other: intervals fit the draws, and the mean risk fits the share of small classes."""
     mean, rate, missed, draws = figures.mean, figures.flag_rate, figures.missed, figures.draws
     if draws < FEWEST or missed > 1 - rate + NEAR:
@@ -118,7 +118,7 @@ def wilson(share: float, draws: int) -> tuple[float, float]:
     return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
-def agree(found: Simulated, figures: SimulatedFigures) -> bool:
+def overlap(found: Simulated, figures: SimulatedFigures) -> bool:
     """Whether two simulations of the same differ by no more than chance, in all that is published of one of them."""
     draws, (low, high) = figures.draws, figures.interval
     near = abs(found.mean - figures.mean) <= SURE * math.hypot(found.error, found.error_of(draws))
@@ -160,14 +160,14 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
     every = [figures, figures.tolerant, figures.as_released, figures.likeliest, *promise.attacks]
     is_highest = figures.tolerant.highest >= figures.tolerant.interval[1]
     checks.require(
-        is_same and is_highest and all(can_be(own, promise.k) for own in every),
+        is_same and is_highest and all(is_plausible(own, promise.k) for own in every),
         "the stated figures fit each other and the draws that they are of",
     )
-    released = _released(files, form)
+    released = _released_values(files, form)
     (power,) = powers(released, files.patients.height, [limits.power], limits.rounding)
     found = Simulation(_cells(files, form), released, released, promise.k)
     checks.require(
-        agree(found.run(power, RELEASED_DRAWS, (*seed, 1)).exact, figures.as_released),
+        overlap(found.run(power, RELEASED_DRAWS, (*seed, 1)).exact, figures.as_released),
         f"the risk of values drawn from the released claims is as stated ({RELEASED_DRAWS:,} other draws)",
     )
 
@@ -181,10 +181,10 @@ def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise,
     checks.require(is_known, "the values known in the mean are as stated")
     exact, believing = attacked.until_clear()
     n_draws = f"(up to {enough_draws(threshold):,} other draws)"
-    checks.require(agree(exact, figures), f"the risk of values drawn from the original claims is as stated {n_draws}")
+    checks.require(overlap(exact, figures), f"the risk of values drawn from the original claims is as stated {n_draws}")
     is_low = _is_not_above(exact, threshold) and exact.flag_rate - SURE * exact.flag_error <= threshold
     checks.require(is_low, f"that risk and its flag rate are not above {threshold:g}")
-    is_tolerant = agree(believing.tolerant, figures.tolerant)
+    is_tolerant = overlap(believing.tolerant, figures.tolerant)
     checks.require(is_tolerant, "the risk for an adversary who believes flags is as stated")
     if limits.tolerant == "bounded":
         highest, draws = figures.tolerant.highest, figures.tolerant.draws
@@ -196,7 +196,7 @@ def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise,
     few = min(DRAWS, max(FEWEST_DRAWS, LOOKED_AT // max(attacked.cells.size, 1)))
     sizes = attacked.simulation.likeliest(attacked.power, few, (*attacked.seed, 4))
     likeliest = Simulated.of(sizes, promise.k)
-    checks.require(agree(likeliest, figures.likeliest), "the risk by who picks the likeliest is as stated")
+    checks.require(overlap(likeliest, figures.likeliest), "the risk by who picks the likeliest is as stated")
     if limits.likeliest == "bounded":
         is_low = figures.likeliest.interval[1] <= threshold and _is_not_above(likeliest, threshold)
         checks.require(is_low, f"the risk by who picks the likeliest is not above {threshold:g}")
@@ -221,7 +221,7 @@ def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> 
             held[row.adversary] = Simulated.of(sizes[0], promise.k)
     rows = [row for row in promise.attacks if row.adversary in held]
     if rows:
-        right = all(agree(held[row.adversary], row) for row in rows)
+        right = all(overlap(held[row.adversary], row) for row in rows)
         checks.require(right, f"what {len(rows)} other adversaries find is as stated ({DRAWS:,} other draws each)")
 
 
@@ -230,7 +230,7 @@ class _Attacked:
 
     def __init__(self, files: WrittenClaims, promise: ClaimsPromise, seed: Seed, truth: Truth) -> None:
         self.files, self.promise, self.seed, self.truth = files, promise, seed, truth
-        self.cells, self.released = _cells(files, promise.form), _released(files, promise.form)
+        self.cells, self.released = _cells(files, promise.form), _released_values(files, promise.form)
         # the claims of the released patients in the original, numbered as they are released
         place = np.full(truth.n_patients, -1, dtype=np.int64)
         place[truth.patients] = np.arange(truth.patients.size)
@@ -334,5 +334,5 @@ def _cells(files: WrittenClaims, form: ClaimsForm) -> Numbers:
     return np.array([rows.setdefault(row, len(rows)) for row in files.patients.select(names).rows()], dtype=np.int64)
 
 
-def _released(files: WrittenClaims, form: ClaimsForm) -> History:
+def _released_values(files: WrittenClaims, form: ClaimsForm) -> History:
     return History(files.owners, [files.claims[name] for name in form.names(CLAIMS, QUASI)])

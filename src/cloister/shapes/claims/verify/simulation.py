@@ -160,7 +160,7 @@ def _in_few_bytes(numbers: Integers) -> Integers:
     return numbers.astype(np.min_scalar_type(-1 - int(numbers.max(initial=0))))
 
 
-def numbered(columns: Sequence[pl.Series]) -> list[Integers]:
+def number_texts(columns: Sequence[pl.Series]) -> list[Integers]:
     """Columns of text as numbers, the same for the same text in any of them; -1 for missing."""
     return [_in_few_bytes(one.cast(pl.Int32).fill_null(-1).to_numpy()) for one in as_numbers(columns)]
 
@@ -283,7 +283,7 @@ class Simulation:
         knowing, having = self.number[known.owners], self.number[released.owners]
         by_patient = np.argsort(knowing, kind="stable")
         knowing = knowing[by_patient]
-        for one, two in map(numbered, zip(known.columns, released.columns, strict=True)):
+        for one, two in map(number_texts, zip(known.columns, released.columns, strict=True)):
             self.values.append(_Values(knowing, one[by_patient], n))
             self.holders.append(ColumnHolders(having, two, n))
         self.flagged = None if room is None or not room.any() else Flagged(room[order], self.holders)

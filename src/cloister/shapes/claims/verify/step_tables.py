@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.io import as_text
-from cloister.io.columns import packed
+from cloister.io.columns import pack_text
 from cloister.shapes.claims.format.code_systems import (
     BOTH,
     CODINGS_OF,
@@ -174,7 +174,7 @@ def _number_dates(data: Claims) -> tuple[dict[str, pl.Series], list[str]]:
     """Return the dates of claims as numbers, and their texts, which are few: SQL reads each text once."""
     numbers, texts = dict[str, pl.Series](), list[str]()
     for own, role in DATES.items():
-        column = packed(_column(data, CLAIMS, role), always=True)
+        column = pack_text(_column(data, CLAIMS, role), always=True)
         numbers[own] = column.to_physical().cast(NUMBER) + len(texts)
         assert isinstance(column.dtype, pl.Enum)
         texts += column.dtype.categories.to_list()

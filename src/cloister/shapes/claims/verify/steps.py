@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.columns import as_held, of_each, packed
+from cloister.io.columns import as_held, map_categories, pack_text
 from cloister.io.databases import connect, frame_of
-from cloister.io.foreign import call_foreign, interruptible
+from cloister.io.foreign import interruptible, translate_errors
 from cloister.shapes.claims.format.code_systems import EXCLUDING, FEW, kinds_of
 from cloister.shapes.claims.format.data import Claims, StepLine, check_contents, dates_of, numbers_of
 from cloister.shapes.claims.format.facts import GROUP_SIZES
@@ -38,7 +38,7 @@ from cloister.shapes.claims.format.plan import (
     YEAR,
 )
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, TABLES, kept_columns
-from cloister.shapes.claims.format.representativeness import PreparedClaims
+from cloister.shapes.claims.format.representativeness import PreprocessedClaims
 from cloister.verification.script import Script
 
 from .step_tables import (
@@ -66,7 +66,7 @@ BLOCK = 64
 """Bytes of a block of SHA-256."""
 
 
-def repeat_steps(data: Claims) -> PreparedClaims:
+def repeat_steps(data: Claims) -> PreprocessedClaims:
     """Return patients and claims after steps 1 to 6, as they follow from those read and from the plan.
 
     Raises
@@ -81,7 +81,7 @@ def repeat_steps(data: Claims) -> PreparedClaims:
         # What does not fit into memory lies encrypted in a private folder; the key is in memory alone.
         connection = connect(":memory:", temp_directory=aside, temp_file_encryption=True, force_mbedtls_unsafe=True)
         with connection:
-            steps = partial(call_foreign, lambda: _Steps.of(data, connection).done(), refusal)
+            steps = partial(translate_errors, lambda: _Steps.of(data, connection).done(), refusal)
             return interruptible(steps, connection.interrupt)
 
 
@@ -116,7 +116,7 @@ class _Steps:
         connection.execute(Script(TEMPLATE, facts).text()).fetchall()
         return _Steps(data, connection, coded, topped)
 
-    def done(self) -> PreparedClaims:
+    def done(self) -> PreprocessedClaims:
         """Return what is left, what was excluded, and the lines."""
         derived = [
             frame_of(self.connection.sql(f"SELECT * EXCLUDE (patient) FROM derived_{one} ORDER BY line"))  # noqa: S608
@@ -128,7 +128,7 @@ class _Steps:
             for is_excluded in (False, True)
         )
         _check_readable(left)
-        return PreparedClaims(self._with_labels(left), (*self._lines(),), excluded)
+        return PreprocessedClaims(self._with_labels(left), (*self._lines(),), excluded)
 
     def _without_ids(self) -> Claims:
         """Return what was read without the ids that no release has, those of patients as keyed hashes if so asked."""
@@ -141,7 +141,7 @@ class _Steps:
     def _with_hashes(self, patients: pl.DataFrame, name: str) -> pl.DataFrame:
         """Replace ids by their keyed hashes: RFC 2104, by the SHA-256 of DuckDB."""
         key = read_key(Path(self.data.plan.ids.patients.removeprefix(HMAC)))
-        pads = {"inner": _padded(key, 0x36), "outer": _padded(key, 0x5C)}
+        pads = {"inner": _pad_key(key, 0x36), "outer": _pad_key(key, 0x5C)}
         hashes = self.connection.execute(
             "SELECT sha256($outer || unhex(sha256($inner || encode(id)))) FROM patient_read ORDER BY line", pads
         ).fetchall()
@@ -159,8 +159,8 @@ class _Steps:
             column = as_held(frames[table][name])
             if rows:
                 by = partial(pl.Series.replace_strict, old=dict(rows), default=None, return_dtype=pl.String)
-                column = of_each(column, by)
-            frames[table] = frames[table].with_columns(packed(column) if table == CLAIMS else column)
+                column = map_categories(column, by)
+            frames[table] = frames[table].with_columns(pack_text(column) if table == CLAIMS else column)
         return replace(left, patients=frames[PATIENTS], claims=frames[CLAIMS])
 
     def _lines(self) -> Iterator[StepLine]:
@@ -170,7 +170,7 @@ class _Steps:
         by_rule = dict(self._rows("SELECT name, count(DISTINCT patient) FROM named_by GROUP BY name"))
         ((n_excluded,),) = self._rows("SELECT count(*) FROM high_risk")
         yield StepLine(EXCLUDING, n_excluded, by_rule, looked_for=kinds_of(rules_of(plan)))
-        yield self._removed()
+        yield self._remove_claims()
         ((n_without,),) = self._rows(
             "SELECT count(*) FROM person WHERE patient NOT IN (FROM high_risk)"
             " AND patient NOT IN (SELECT patient FROM derived_claim WHERE NOT excluded)"
@@ -180,7 +180,7 @@ class _Steps:
         yield StepLine("3 patients without claims", None if kept else n_without, counts)
         yield StepLine("4 representativeness")
         yield StepLine("5 derived columns", counts=self._missing())
-        yield StepLine("6 grouping", counts=self._grouped())
+        yield StepLine("6 grouping", counts=self._group_codes())
         tops = self._rows("SELECT place, sum(n) FILTER (is_above) FROM top_label GROUP BY place")
         above = {place: int(n or 0) for place, n in tops}
         yield StepLine(
@@ -198,7 +198,7 @@ class _Steps:
                 ((counts[f"{self.data.plan.claims.roles[name]} {name!r} with {band} claims"],),) = self._rows(asked)
         return counts
 
-    def _removed(self) -> StepLine:
+    def _remove_claims(self) -> StepLine:
         plan = self.data.plan
         has_procedures = plan.claims.column("procedure") is not None
         has_dates = plan.patients.column("birth-date") is not None and plan.claims.column("date") is not None
@@ -224,7 +224,7 @@ class _Steps:
                 ((counts[f"{name} missing"],),) = self._rows(asked)
         return counts
 
-    def _grouped(self) -> dict[str, int]:
+    def _group_codes(self) -> dict[str, int]:
         counts = {}
         for column in self.coded:
             in_column = "SELECT sum(claims) FROM label WHERE place = ? AND"
@@ -249,7 +249,7 @@ def _with_derived(data: Claims, patients: pl.DataFrame, claims: pl.DataFrame) ->
     return replace(data, patients=frames[0], claims=frames[1])
 
 
-def _padded(key: bytes, byte: int) -> bytes:
+def _pad_key(key: bytes, byte: int) -> bytes:
     """Return a key as long as a block, each byte of it changed by another: RFC 2104, section 2."""
     short = key if len(key) <= BLOCK else hashlib.sha256(key).digest()
     return bytes(one ^ byte for one in short.ljust(BLOCK, b"\0"))

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from cloister.kernels.horpart import Split, Tree
 from cloister.kernels.parts import Entries
 from cloister.kernels.ragged import starts_of
-from cloister.kernels.sequences import Filled, Nest, nest, sequence_classes, sequence_order, take_sequences, written
+from cloister.kernels.sequences import (
+    Filled,
+    Nest,
+    nest,
+    sequence_classes,
+    sequence_order,
+    take_sequences,
+    write_sequences,
+)
 from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK
 from cloister.shapes.codes.data import Integers
 
@@ -52,7 +60,9 @@ def arrange_parts(
     ``class_of_part``: (n_parts,) classes are told apart by more than their contents, and come before these
     """
     sizes = np.diff(starts)
-    label = _labels(written(record, _first(record.owner, sizes.size), np.arange(sizes.size), sizes, item_chunks))
+    label = _labels(
+        write_sequences(record, _first(record.owner, sizes.size), np.arange(sizes.size), sizes, item_chunks)
+    )
     if class_of_part.any():
         label = np.unique(class_of_part * (int(label.max()) + 1) + label, return_inverse=True)[1].astype(np.int64)
     joints = _Joints(starts, shared, spans)
@@ -70,13 +80,13 @@ def arrange_parts(
     owner = joint_number[parents[inside]]
     parts = (
         sizes[part_order],
-        _reordered(record, part_number),
+        _reorder(record, part_number),
         item_offsets,
         items,
         _first(owner, joint_number.size),
         names[inside][np.lexsort((names[inside], owner))],
         joints.sizes[joint_order],
-        _reordered(joints.shared, joint_number),
+        _reorder(joints.shared, joint_number),
     )
     return parts, part_number
 
@@ -108,7 +118,7 @@ class _Joints:
         self.sizes = starts[high + 1] - starts[low]
         owner = _inverse(order)[index]
         by_owner = np.lexsort((shared.domain[shared.domain_starts[:-1]], owner))
-        self.shared = taken(shared._replace(owner=owner), by_owner)
+        self.shared = reorder_chunks(shared._replace(owner=owner), by_owner)
         self.first = _first(self.shared.owner, self.n)
         self.nest: Nest = nest(low, high, starts.size - 1)
         self.by_height = np.argsort(self.nest.height, kind="stable")
@@ -116,14 +126,14 @@ class _Joints:
         self.bounds = np.searchsorted(self.nest.height[self.by_height], self.heights)
 
 
-def filled(chunks: Chunks, owner: Integers) -> Filled:
+def with_owners(chunks: Chunks, owner: Integers) -> Filled:
     """Return chunks with other owners, as they stand."""
     return Filled(
         owner, chunks.domain_offsets, chunks.domain, chunks.subrecord_offsets, chunks.item_offsets, chunks.items
     )
 
 
-def taken(chunks: Filled, order: Integers) -> Filled:
+def reorder_chunks(chunks: Filled, order: Integers) -> Filled:
     """Return chunks in another order."""
     domain_starts, domain = take_sequences(chunks.domain_starts, chunks.domain, order)
     _, items = take_sequences(chunks.item_starts[chunks.starts], chunks.items, order)
@@ -146,7 +156,7 @@ def _joint_labels(joints: _Joints, part_label: Integers) -> Integers:
         children = children[np.lexsort((label[children], parents[children]))]
         starts = np.concatenate([np.searchsorted(parents[children], members), [children.size]])
         content = starts.astype(np.int64), label[children].astype(np.int32)
-        own = _labels(written(joints.shared, joints.first, members, joints.sizes, content))
+        own = _labels(write_sequences(joints.shared, joints.first, members, joints.sizes, content))
         label[part_label.size + members] = known + own
         known += int(own.max()) + 1
     return label[part_label.size :]
@@ -165,9 +175,9 @@ def _joint_order(joints: _Joints, label: Integers) -> Integers:
     return order
 
 
-def _reordered(chunks: Filled, number: Integers) -> Chunks:
+def _reorder(chunks: Filled, number: Integers) -> Chunks:
     owner = number[chunks.owner]
-    found = taken(chunks._replace(owner=owner), np.argsort(owner, kind="stable"))
+    found = reorder_chunks(chunks._replace(owner=owner), np.argsort(owner, kind="stable"))
     return Chunks(found.owner.astype(np.int32), *found[1:])
 
 
@@ -208,7 +218,7 @@ def join_parts(parts: Sequence[Disassociation]) -> tuple[Disassociation, tuple[I
 
 
 def _by_owner(chunks: Chunks, owner: Integers) -> Filled:
-    return taken(filled(chunks, owner), np.argsort(owner, kind="stable"))
+    return reorder_chunks(with_owners(chunks, owner), np.argsort(owner, kind="stable"))
 
 
 def _together(chunks: Sequence[Filled]) -> Filled:

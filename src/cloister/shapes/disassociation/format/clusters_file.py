@@ -108,7 +108,7 @@ def read_clusters(path: Path) -> Disassociation:
     try:
         with path.open("rb") as file:
             head = json.loads(file.readline().strip().removesuffix(b",") + b"}")
-            return _from_parts(head, {name: _listed(file, name) for name in (CLUSTERS, JOINTS, SHARED)})
+            return _from_parts(head, {name: _parse_lines(file, name) for name in (CLUSTERS, JOINTS, SHARED)})
     except UNREADABLE:
         pass
     try:
@@ -132,7 +132,7 @@ def _same(one: object, other: object) -> bool:
     return one == other
 
 
-def _listed(file: BinaryIO, name: str) -> Iterator[dict[str, object]]:
+def _parse_lines(file: BinaryIO, name: str) -> Iterator[dict[str, object]]:
     start = f' "{name}": ['.encode()
     line = file.readline()
     if not line.startswith(start):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.ragged import owners, picked, postings
+from cloister.kernels.ragged import owners, postings, take_runs
 from cloister.shapes.codes.data import LARGEST, Codes, Integers
 from cloister.shapes.codes.request import CodesRequest
 
@@ -236,7 +236,7 @@ def _levels(released: Disassociation, parent: Integers) -> list[Integers]:
     while level.size:
         levels.append(level)
         joints = level[level >= n] - n
-        level = released.children[picked(released.child_offsets, joints)[1]]
+        level = released.children[take_runs(released.child_offsets, joints)[1]]
     return levels
 
 

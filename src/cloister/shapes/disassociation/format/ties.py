@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.ragged import owners, spread
+from cloister.kernels.ragged import expand_runs, owners
 from cloister.shapes.codes.data import Integers, plain_code
 
 from .data import Chunks, Disassociation
@@ -87,14 +87,14 @@ def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
     partitioning), or gets a shared chunk of its own. So nothing has to be suppressed or moved to item chunks
     afterwards, which is where we deviate from what others propose.
     """
-    owner, code = _tied(released.record_chunks, threshold)
+    owner, code = _find_tied_pairs(released.record_chunks, threshold)
     by_cluster = np.bincount(owner, minlength=released.n_clusters)
-    _, shared_code = _tied(released.shared_chunks, threshold)
+    _, shared_code = _find_tied_pairs(released.shared_chunks, threshold)
     codes = np.unique(np.concatenate([code, shared_code])).size
     return Ties(code.size + shared_code.size, codes, by_cluster)
 
 
-def _tied(chunks: Chunks, threshold: float) -> Pairs:
+def _find_tied_pairs(chunks: Chunks, threshold: float) -> Pairs:
     """The owners of the tied pairs (x, y), and x."""
     lengths = np.diff(chunks.item_offsets)
     chunk_of = owners(chunks.subrecord_offsets)
@@ -120,7 +120,7 @@ def _tied_by_counting(occurrences: CodeBlock, light: NDArray[np.bool_], threshol
     single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
     at = np.flatnonzero(light[owner])
     later = ends[at] - at - 1
-    pairs = number[np.repeat(at, later)] * single.size + number[spread(at + 1, later)]
+    pairs = number[np.repeat(at, later)] * single.size + number[expand_runs(at + 1, later)]
     pair, together = np.unique(pairs, return_counts=True)
     x, y = pair // single.size, pair % single.size
     tied = np.concatenate([x[together >= threshold * support[x]], y[together >= threshold * support[y]]])

@@ -46,12 +46,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.ragged import owners, postings, spread, starts_of
+from cloister.kernels.ragged import expand_runs, owners, postings, starts_of
 from cloister.results import CountBounds
 from cloister.shapes.codes.data import Integers, occurrences
 from cloister.shapes.disassociation.format.data import ChunkIndex, Disassociation, Pools, lay_out
 
-from .integer_programs import Program, first_these, most_taken, transported, unmoved
+from .integer_programs import Program, first_these, least_excess, most_taken, transport_most
 
 NONE = -1
 Mask = NDArray[np.bool_]
@@ -101,14 +101,14 @@ class ChunkCounts:
         if query is None:
             return CountBounds(0, 0.0, 0)
         inside = None if within is None else within[self.released.class_of[self.cluster]]
-        asked = self._asked(query, inside)
+        asked = self._locate_codes(query, inside)
         lower, upper = asked.least(), asked.greatest()
         return CountBounds(lower, min(max(asked.expected(), float(lower)), float(upper)), upper)
 
     def rate(self, code: int) -> float:
         """Return the least share of all records that have a code."""
         if code not in self._rates:
-            self._rates[code] = self._asked([code], None).least() / int(self.sizes.sum())
+            self._rates[code] = self._locate_codes([code], None).least() / int(self.sizes.sum())
         return self._rates[code]
 
     def _numbers(self, codes: Iterable[str]) -> list[int] | None:
@@ -125,7 +125,7 @@ class ChunkCounts:
             last[unit] = max(last.get(unit, number), number, key=lambda one: int(self.level[one]))
         return sorted(last.values())
 
-    def _asked(self, query: list[int], inside: Mask | None) -> "CountQuery":
+    def _locate_codes(self, query: list[int], inside: Mask | None) -> "CountQuery":
         """Find the place of each code in each cluster, and keep the clusters that have all."""
         n_record, n_shared = self.subrecords.size, self.low.size
         place = np.full((len(query), self.sizes.size), NONE, dtype=np.int64)
@@ -270,7 +270,7 @@ class CountQuery:
         excess, sizes = (np.bincount(group, weights=each).astype(np.int64).tolist() for each in (over, self.size))
         chunks = sorted({chunk for number in numbers for chunk in members[number]})
         first = self.of.subrecords.size
-        return unmoved(
+        return least_excess(
             {number: excess[number] for number in numbers},
             {chunk: int(self.room[chunk] - self.matches[first + chunk]) for chunk in chunks},
             {number: (members[number], sizes[number]) for number in numbers},
@@ -306,7 +306,7 @@ class CountQuery:
         """The record chunks of the clusters, and the cluster of each, as its place among those of the query."""
         cluster = self.of.cluster[self.at]
         lengths = self.of.chunk_starts[cluster + 1] - self.of.chunk_starts[cluster]
-        return spread(self.of.chunk_starts[cluster], lengths), owners(starts_of(lengths))
+        return expand_runs(self.of.chunk_starts[cluster], lengths), owners(starts_of(lengths))
 
     @cached_property
     def is_asked(self) -> Mask:
@@ -366,7 +366,7 @@ class CountQuery:
         place = {pool: at for at, pool in enumerate(dict.fromkeys(pool for pools in above.values() for pool in pools))}
         ends = [int(lacking[number]) for number in above], [int(self.pools.counts[pool]) for pool in place]
         roads = [(at, place[pool], ends[0][at]) for at, pools in enumerate(above.values()) for pool in pools]
-        return int(transported(*ends, roads).sum()) if roads else 0
+        return int(transport_most(*ends, roads).sum()) if roads else 0
 
     def _program(self) -> int:
         """The greatest number where clusters compete for what fills their records, too."""

@@ -57,7 +57,7 @@ class Program:
         return numbers
 
 
-def transported(supply: Sequence[int], demand: Sequence[int], roads: Sequence[tuple[int, int, int]]) -> Integers:
+def transport_most(supply: Sequence[int], demand: Sequence[int], roads: Sequence[tuple[int, int, int]]) -> Integers:
     """Return the most that goes from places of supply to places of demand, by road: (n_roads,).
 
     Parameters
@@ -106,7 +106,7 @@ def most_taken(limit: Integers, members: Sequence[Sequence[int]], room: Mapping[
     roads: dict[tuple[int, int], list[int]] = {}
     for number, way in enumerate(ways):
         roads.setdefault((places[0][way[0]], places[1][way[1]]), []).append(number)
-    flows = transported(ends[0], ends[1], [(*road, int(taken[own].sum())) for road, own in roads.items()])
+    flows = transport_most(ends[0], ends[1], [(*road, int(taken[own].sum())) for road, own in roads.items()])
     for flow, numbers in zip(flows.tolist(), roads.values(), strict=True):
         for number in numbers:
             taken[number] = min(taken[number], flow)
@@ -137,7 +137,7 @@ def _two_sides(pairs: Sequence[Sequence[int]]) -> dict[int, bool] | None:
     return sides
 
 
-def unmoved(excess: dict[int, int], spare: dict[int, int], users: dict[int, tuple[list[int], int]]) -> int:
+def least_excess(excess: dict[int, int], spare: dict[int, int], users: dict[int, tuple[list[int], int]]) -> int:
     """Return the least of the excess of groups that their chunks' spare records cannot take: a transport.
 
     ``users``: the chunks of each group, and how much each chunk can take of it
@@ -153,7 +153,7 @@ def unmoved(excess: dict[int, int], spare: dict[int, int], users: dict[int, tupl
         return 0
     place = {chunk: at for at, chunk in enumerate(spare)}
     roads = [(at, place[chunk], users[number][1]) for at, number in enumerate(excess) for chunk in users[number][0]]
-    return sum(excess.values()) - int(transported([*excess.values()], [*spare.values()], roads).sum())
+    return sum(excess.values()) - int(transport_most([*excess.values()], [*spare.values()], roads).sum())
 
 
 def first_these(easy: Integers, limit: Integers, total: int) -> Integers:

@@ -34,8 +34,8 @@ from cloister.release.head import CLUSTERS, DATA
 from cloister.release.release import Release
 from cloister.results import Verdict
 from cloister.shapes.codes.data import CodeSets, GivenCodes, Integers, occurrences
-from cloister.shapes.codes.request import CodesWorkload, counted
-from cloister.shapes.disassociation.format.canonical import filled, taken
+from cloister.shapes.codes.request import CodesWorkload, index_codes
+from cloister.shapes.disassociation.format.canonical import reorder_chunks, with_owners
 from cloister.shapes.disassociation.format.clusters_file import read_clusters, same_release, write_clusters
 from cloister.shapes.disassociation.format.data import (
     Disassociation,
@@ -94,14 +94,14 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     chunks = released.record_chunks
     first = starts_of(np.bincount(chunks.owner, minlength=at.size))
     starts, numbers = take_sequences(first, np.arange(len(chunks), dtype=np.int32), at)
-    record = taken(filled(chunks, chunks.owner.astype(np.int64)), numbers.astype(np.int64))
+    record = reorder_chunks(with_owners(chunks, chunks.owner.astype(np.int64)), numbers.astype(np.int64))
     item_starts, items = take_sequences(released.item_offsets, released.item_chunks, at)
     # An item chunk fills records if it has a code that all of them may hold: one that is not sensitive.
     plain = np.concatenate([[0], np.cumsum(~np.isin(items, released.sensitive))])
     fillable = np.diff(plain[item_starts]) > 0
     try:
         record_rows = place_records(rows, starts, record.starts, fillable, counter)
-        shared_rows = place_shared(rows, _shared(released, layout), counter)
+        shared_rows = place_shared(rows, _locate_shared_chunks(released, layout), counter)
     except ValueError:
         raise InputError(CHANGED) from None
     held = _items(released, item_starts, items)
@@ -118,7 +118,7 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     return CodeSets(released.vocabulary, offsets, codes, None, released.repeats)
 
 
-def _shared(released: Disassociation, layout: Layout) -> SharedSpans:
+def _locate_shared_chunks(released: Disassociation, layout: Layout) -> SharedSpans:
     """Shared chunks with the positions in their span that hold their (first) code elsewhere."""
     shared, record, n = released.shared_chunks, released.record_chunks, released.n_clusters
     in_record = np.repeat(record.owner, np.diff(record.domain_offsets))
@@ -203,8 +203,8 @@ def measure_accuracy(
     seed: int = 0,
 ) -> Accuracy:
     """Compare ten reconstructions with the original; if ``itemsets``, also the most frequent sets and pairs."""
-    original = counted(codes)
-    rebuilt = [counted(reconstruct(released, seed + number)) for number in range(RECONSTRUCTIONS)]
+    original = index_codes(codes)
+    rebuilt = [index_codes(reconstruct(released, seed + number)) for number in range(RECONSTRUCTIONS)]
     queries = None
     if workload is not None:
         answers = [sets.counts(workload.queries) for sets in rebuilt]

@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.ragged import owners, picked, spread, starts_of
+from cloister.kernels.ragged import expand_runs, owners, starts_of, take_runs
 from cloister.shapes.codes.data import Integers
 from cloister.shapes.disassociation.format.data import Chunks, Disassociation
 from cloister.shapes.disassociation.format.ties import MOST_SHARED, CodeBlock, blocks, codes_by_subrecords
@@ -58,7 +58,7 @@ def _rare_by_counting(occurrences: CodeBlock, light: NDArray[np.bool_], k: int, 
             break
         # Codes ascend within a subrecord, so that going on with later ones meets every set once.
         later = ends[at] - at - 1
-        at, known = spread(at + 1, later), np.repeat(known, later)
+        at, known = expand_runs(at + 1, later), np.repeat(known, later)
         if not at.size:
             break
     return np.unique(np.concatenate(rare))
@@ -134,7 +134,7 @@ def _joints_ascend(released: Disassociation, parents: Integers, label: Integers)
     runs = _chunk_runs(released.shared_chunks, released.n_joints)
     for level in range(int(height[-1]) + 1 if height.size else 0):
         members = np.flatnonzero(height == level)
-        offsets, children = _taken((released.child_offsets, released.children), members)
+        offsets, children = _take_runs((released.child_offsets, released.children), members)
         inside = labels[children]
         inside = inside[np.lexsort((inside, owners(offsets)))]
         contents = _contents(runs, members, released.joint_sizes, (offsets, inside.astype(np.int32)))
@@ -154,9 +154,9 @@ def _ascends(steps: Integers, around: Integers) -> bool:
 def _chunk_runs(chunks: Chunks, n_owners: int) -> Ragged:
     """The chunks of each owner as one run; codes and subrecords have their number before them."""
     lengths = np.diff(chunks.item_offsets)
-    offsets, values = _joined(_single(lengths), (chunks.item_offsets, chunks.items))
+    offsets, values = _join_runs(_single(lengths), (chunks.item_offsets, chunks.items))
     subrecords = offsets[chunks.subrecord_offsets], values
-    offsets, values = _joined(
+    offsets, values = _join_runs(
         _single(np.diff(chunks.domain_offsets)),
         (chunks.domain_offsets, chunks.domain),
         _single(np.diff(chunks.subrecord_offsets)),
@@ -167,19 +167,19 @@ def _chunk_runs(chunks: Chunks, n_owners: int) -> Ragged:
 
 def _contents(runs: Ragged, owners: Integers, sizes: Integers, rest: Ragged) -> Ragged:
     """Size, chunks and the rest of some owners, each as one run."""
-    return _joined(_single(sizes[owners]), _taken(runs, owners), _single(np.full(owners.size, BREAK)), rest)
+    return _join_runs(_single(sizes[owners]), _take_runs(runs, owners), _single(np.full(owners.size, BREAK)), rest)
 
 
 def _single(values: Integers) -> Ragged:
     return np.arange(values.size + 1), values.astype(np.int32)
 
 
-def _taken(runs: tuple[Integers, NDArray[np.integer]], which: Integers) -> tuple[Integers, NDArray[np.integer]]:
-    starts, places = picked(runs[0], which)
+def _take_runs(runs: tuple[Integers, NDArray[np.integer]], which: Integers) -> tuple[Integers, NDArray[np.integer]]:
+    starts, places = take_runs(runs[0], which)
     return starts, runs[1][places]
 
 
-def _joined(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:
+def _join_runs(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:
     """The runs of each owner one after the other."""
     lengths = np.stack([np.diff(offsets) for offsets, _ in parts], axis=1)
     ends = np.cumsum(lengths).reshape(lengths.shape)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.kernels.ragged import owners, picked
+from cloister.kernels.ragged import owners, take_runs
 from cloister.shapes.codes.data import Codes, CodeSets, Integers, plain_code
 from cloister.shapes.disassociation.format.data import Chunks, Disassociation, Layout
 
@@ -81,7 +81,7 @@ def _blocks(codes: CodeSets, order: Integers, cluster_of: Codes) -> Iterator[Int
         first = stop
 
 
-def _found(keys: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+def _find_keys(keys: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
     """Place of each wanted key among the keys, and whether it is there."""
     if not keys.size:
         return np.zeros(wanted.size, dtype=np.int64), np.zeros(wanted.size, dtype=np.bool_)
@@ -121,12 +121,12 @@ class _Projection:
     def add(self, rows: Integers) -> None:
         """Find the place of every occurrence of some records, and compare the record chunks of their clusters."""
         released, codes = self.released, self.secret.codes
-        starts, places = picked(codes.offsets, rows)
+        starts, places = take_runs(codes.offsets, rows)
         row, code = owners(starts), codes.items[places].astype(np.int64)
         cluster = self.secret.cluster_of[rows[row]].astype(np.int64)
         keys = cluster * max(1, len(released.vocabulary)) + code
-        at, in_record = _found(self.record_keys, keys)
-        _, in_items = _found(self.item_keys, keys)
+        at, in_record = _find_keys(self.record_keys, keys)
+        _, in_items = _find_keys(self.item_keys, keys)
         self.items_met += np.unique(keys[in_items]).size
         rest = ~in_record & ~in_items
         wanted = code[rest] * released.n_clusters + self.layout.position[cluster[rest]]
@@ -161,7 +161,7 @@ def _equal(chunks: Chunks, which: Integers, chunk: Integers, row: Integers, code
     chunk, row, code = chunk[order], row[order], code[order]
     begin = np.flatnonzero(np.diff(chunk, prepend=-1).astype(np.bool_) | np.diff(row, prepend=-1).astype(np.bool_))
     lengths = np.diff(np.append(begin, chunk.size))
-    starts, subrecords = picked(chunks.subrecord_offsets, which)
+    starts, subrecords = take_runs(chunks.subrecord_offsets, which)
     owner = which[owners(starts)]
     published = np.diff(chunks.item_offsets)[subrecords]
     # Subrecords are compared as multisets, length by length.
@@ -184,7 +184,7 @@ def _rows(owner: Integers, items: Codes | Integers, begin: Integers, length: int
     return np.stack([column[order] for column in columns])
 
 
-def miscounted(rows: pl.DataFrame, released: Disassociation) -> int:
+def count_miscounted(rows: pl.DataFrame, released: Disassociation) -> int:
     """Return how many codes stand in rows of a class more or less often than the clusters allow.
 
     Rows are the class of each record, 0 where there are none, and its codes, those that repeat not numbered. A count

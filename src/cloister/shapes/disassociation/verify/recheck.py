@@ -16,12 +16,12 @@ from cloister.shapes.disassociation.format.data import Disassociation
 from cloister.shapes.disassociation.format.facts import DerivedChunks, method_failures, sets_are_possible
 from cloister.shapes.disassociation.format.manifest import DisassociationManifest, DisassociationUtility, MethodSettings
 from cloister.verification.codes_original import CodesOriginal, read_original
-from cloister.verification.driver import Checker, Opened, Request
+from cloister.verification.driver import Checker, ReleaseUnderCheck, Request
 
 from .verify import DisassociationSecret, verify
 
 CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
-ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSecret]
+ReleaseFolder = ReleaseUnderCheck[DisassociationManifest, Disassociation, DisassociationSecret]
 
 
 class DisassociationChecker(Checker[DisassociationManifest, Disassociation, DisassociationSecret]):

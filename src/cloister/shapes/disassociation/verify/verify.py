@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from cloister.kernels.ragged import are_runs, ascend, owners
+from cloister.kernels.ragged import are_runs, owners, strictly_increasing
 from cloister.results import Checks, Verdict
 from cloister.shapes.codes.data import Integers, occurrence, occurrences
 from cloister.shapes.disassociation.format.data import Chunks, Disassociation, Layout, is_forest, lay_out
@@ -65,7 +65,7 @@ def _form(released: Disassociation) -> Promises:
     sound = _is_sound(both[0], released.n_clusters, n_codes) and _is_sound(both[1], released.n_joints, n_codes)
     yield "chunks are in order, each with codes and subrecords that are not empty", sound
     is_run = released.item_offsets.size == released.n_clusters + 1 and are_runs(released.item_offsets, items.size)
-    in_order = is_run and np.all((items >= 0) & (items < n_codes)) and ascend(items, released.item_offsets)
+    in_order = is_run and np.all((items >= 0) & (items < n_codes)) and strictly_increasing(items, released.item_offsets)
     yield "each cluster has an item chunk in order", in_order
     is_run = released.child_offsets.size == released.n_joints + 1
     yield "each joint cluster has its children", is_run and are_runs(released.child_offsets, released.children.size)
@@ -100,8 +100,8 @@ def _is_sound(chunks: Chunks, n_owners: int, n_codes: int) -> bool:
         all(at.size == count + 1 and are_runs(at, end) and np.all(np.diff(at) > 0) for at, count, end in runs)
         and all(np.all((found >= 0) & (found < end)) for found, end in numbers)
         and bool(np.all(np.diff(chunks.owner) >= 0))
-        and ascend(chunks.domain, chunks.domain_offsets)
-        and ascend(chunks.items, chunks.item_offsets)
+        and strictly_increasing(chunks.domain, chunks.domain_offsets)
+        and strictly_increasing(chunks.items, chunks.item_offsets)
     )
 
 

@@ -20,7 +20,7 @@ from cloister.hierarchy.bound import Hierarchy
 from cloister.io import Source, as_text, read_table
 from cloister.io.codes import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
-from cloister.kernels.ragged import owners, picked, starts_of
+from cloister.kernels.ragged import owners, starts_of, take_runs
 from cloister.settings.reading import ReadingWords, how_read
 from cloister.shapes.codes.data import LARGEST, CodeSets, encode
 from cloister.shapes.codes.policy import read_policy_file
@@ -69,7 +69,7 @@ class Sets:
     def chosen(self, which: NDArray[np.bool_] | Integers) -> "Sets":
         """Return some of the sets, in the order asked for."""
         numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which.astype(np.int64, copy=False)
-        offsets, places = picked(self.offsets, numbers)
+        offsets, places = take_runs(self.offsets, numbers)
         return Sets(offsets, self.items[places])
 
     def owners(self) -> Integers:
@@ -85,17 +85,17 @@ class Sets:
     def distinct(self) -> "Sets":
         """Return each set once, in the order of their numbers; a set comes before those that go on from it."""
         order = self.order()
-        table = self._padded()[order]
+        table = self._pad_rows()[order]
         first = np.ones(len(order), dtype=np.bool_)
         first[1:] = np.any(table[1:] != table[:-1], axis=1)
         return self.chosen(order[first])
 
     def order(self) -> Integers:
         """Return the numbers of the sets in the order of their numbers, equal ones as they stand: (n_sets,)."""
-        table = self._padded()
+        table = self._pad_rows()
         return np.lexsort(table.T[::-1]) if table.shape[1] else np.arange(len(self))
 
-    def _padded(self) -> Numbers:
+    def _pad_rows(self) -> Numbers:
         """One row a set, -1 after its end."""
         sizes = self.sizes
         table = np.full((len(self), int(sizes.max(initial=0))), -1, dtype=np.int32)
@@ -103,7 +103,7 @@ class Sets:
         return table
 
 
-def named(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
+def name_sets(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the sets with names in place of numbers."""
     words = [names[item] for item in sets.items.tolist()]
     return [tuple(words[start:end]) for start, end in pairwise(sets.offsets.tolist())]
@@ -269,11 +269,11 @@ class Generalization:
 
     def named_terms(self) -> list[tuple[str, ...]]:
         """Return the codes of each term."""
-        return named(self.terms, self.vocabulary)
+        return name_sets(self.terms, self.vocabulary)
 
     def named_records(self) -> list[tuple[str, ...]]:
         """Return the terms of each record as they are written: a code, or codes in brackets."""
-        return named(self.records, [term_text(codes) for codes in self.named_terms()])
+        return name_sets(self.records, [term_text(codes) for codes in self.named_terms()])
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from cloister.errors import InputError
 from cloister.kernels.itemset_support import covered_sets
-from cloister.kernels.ragged import spread, starts_of
+from cloister.kernels.ragged import expand_runs, starts_of
 from cloister.kernels.terms import supports
 from cloister.shapes.codes.data import MARK, CodeSets, occurrence
 
@@ -179,7 +179,7 @@ def combinations_in(records: Sets, size: int, width: int) -> Numbers:
         for _ in range(size - 1):
             last_place = places[:, -1]
             later = block_ends[last_place] - last_place - 1
-            places = np.column_stack([np.repeat(places, later, axis=0), spread(last_place + 1, later)])
+            places = np.column_stack([np.repeat(places, later, axis=0), expand_runs(last_place + 1, later)])
         found = _once(np.concatenate([found, block.items[places]]), width)
     return found
 

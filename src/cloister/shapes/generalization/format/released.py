@@ -14,7 +14,7 @@ from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts
 from cloister.release.head import AttributesFile
 from cloister.shapes.codes.data import CODES, MARK, plain_code
-from cloister.shapes.codes.manifest import CodeRecords, codebook_of_codes, framed
+from cloister.shapes.codes.manifest import CodeRecords, codebook_of_codes, frame_codes
 
 from .data import BETWEEN, CLOSE, OPEN, Generalization, Integers, Sets, term_text
 from .manifest import GeneralizationSettings, TermFigures, TermRisk, facts_of, rules_of
@@ -38,7 +38,7 @@ def data_frame(released: Generalization, *, numbered: bool, beside: pl.DataFrame
     """Return one row a record, in the order of the text of its terms; a record without any is an empty cell."""
     texts, order = texts_in_file(released, beside)
     cells = pl.Series(CODES, [texts[number] or None for number in order.tolist()], dtype=pl.String)
-    return framed(cells, numbered) if beside is None else framed(cells, numbered).hstack(beside[order])
+    return frame_codes(cells, numbered) if beside is None else frame_codes(cells, numbered).hstack(beside[order])
 
 
 def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> Generalization:

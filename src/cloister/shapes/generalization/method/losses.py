@@ -22,7 +22,7 @@ from cloister.hierarchy.bound import Hierarchy
 from cloister.hierarchy.icd import IcdHierarchy, load_classification
 from cloister.shapes.codes.data import CodeSets, GivenCodes, plain_code
 from cloister.shapes.codes.policy import CLASSIFICATIONS, GIVEN, is_built
-from cloister.shapes.codes.request import counted
+from cloister.shapes.codes.request import index_codes
 from cloister.shapes.generalization.format.data import Generalization, GeneralizationRequest, Integers, Numbers, Status
 from cloister.shapes.generalization.format.manifest import GeneralizationUtility, TermFigures
 from cloister.shapes.generalization.format.released import texts_in_file
@@ -64,7 +64,7 @@ def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
         [(name, "") if path is None else ("", str(getattr(path, level))) for name, path in paths]
         for level in ("category", "section", "chapter")
     ]
-    return CodeTree(_numbered([*levels, [("", "")] * len(names)]), best)
+    return CodeTree(_number_labels([*levels, [("", "")] * len(names)]), best)
 
 
 def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
@@ -83,10 +83,10 @@ def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
     place = {value: number for number, value in enumerate(bound.values)}
     rows = [place[name] for name in names]
     told = GIVEN if hierarchy.spec in CLASSIFICATIONS else hierarchy.spec  # a file called like a classification is none
-    return CodeTree(_numbered([[labels[row] for row in rows] for labels in bound.labels[1:]]), told)
+    return CodeTree(_number_labels([[labels[row] for row in rows] for labels in bound.labels[1:]]), told)
 
 
-def weighted(tree: CodeTree, weights: tuple[int, ...] | None) -> CodeTree:
+def weight_tree(tree: CodeTree, weights: tuple[int, ...] | None) -> CodeTree:
     """Return a tree in which codes meet as high as their weight says, of so many heights as that takes.
 
     All that asks for height / height of the root then finds the weight. Below the first weight every code is alone.
@@ -109,7 +109,7 @@ def _names(codes: CodeSets) -> list[str]:
     return [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
 
 
-def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
+def _number_labels(levels: Sequence[Sequence[object]]) -> Numbers:
     """Equal labels of a level -> equal numbers."""
     paths = np.empty((len(levels[0]), len(levels)), dtype=np.int32)
     for height, labels in enumerate(levels):
@@ -288,7 +288,7 @@ def exact_figures(given: GivenCodes, request: GeneralizationRequest, protected: 
     if request.workload is not None:
         # The original has the vocabulary of what is released.
         queries, sets = request.workload.queries, queried_sets(released)
-        true = counted(protected.original).counts(queries)
+        true = index_codes(protected.original).counts(queries)
         exact["accuracy"] = {
             str(reading): asdict(query_errors(true, [sets.answers(queries, reading)], queries)) for reading in Reading
         }

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.ragged import spread
+from cloister.kernels.ragged import expand_runs
 from cloister.kernels.terms import any_below, supports
 from cloister.shapes.codes.data import CodeSets, Integers
 from cloister.shapes.generalization.format.data import Numbers, Sets, record_bits
@@ -105,7 +105,7 @@ class TermSearch:
             if self._is_over or not self.members:
                 break
             before, least = self.term.copy(), self.loss
-            gone = self._suppressed()
+            gone = self._suppressed_codes()
             names = sorted(self.members)
             drawn = random.choice(names, min(len(names), int(random.integers(1, 2 + len(names) // 8))), replace=False)
             dropped = {int(name) for name in drawn}
@@ -172,14 +172,14 @@ class TermSearch:
 
     def _rare(self, codes: Integers) -> Integers:
         """The sets with one of these codes that 1 to k - 1 records hold."""
-        sets = np.unique(self.set_of[spread(self.starts[codes], self.starts[codes + 1] - self.starts[codes])])
+        sets = np.unique(self.set_of[expand_runs(self.starts[codes], self.starts[codes + 1] - self.starts[codes])])
         own = self.required.chosen(sets)
         self.counted += own.items.size * self.bits.shape[1]
         held = supports(self.term, self.bits, own.offsets, own.items, self.k)
         found: Integers = sets[(held > 0) & (held < self.k)]
         return found
 
-    def _suppressed(self) -> list[int]:
+    def _suppressed_codes(self) -> list[int]:
         """Suppressed codes, those of most records first."""
         gone = np.flatnonzero(self.term < 0)
         ordered: list[int] = gone[np.argsort(-self.occurrences[gone], kind="stable")].tolist()
@@ -204,7 +204,7 @@ class TermSearch:
     def _release(self) -> int:
         """Release suppressed codes, alone or with a term of their group."""
         moved = 0
-        for code in self._suppressed():
+        for code in self._suppressed_codes():
             if self._is_over:
                 break
             if self._move([], [np.array([code])]):
@@ -252,7 +252,7 @@ class TermSearch:
     def _exchange(self) -> int:
         """Release a suppressed code in place of terms that stand in its way and lose less."""
         moved = 0
-        for code in self._suppressed():
+        for code in self._suppressed_codes():
             if self._is_over or self.occurrences[code] < self.k:
                 break
             chosen: set[int] = set()

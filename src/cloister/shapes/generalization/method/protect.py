@@ -46,10 +46,10 @@ from .losses import (
     information_loss,
     log_exponential_loss,
     tree_of,
-    weighted,
+    weight_tree,
 )
 from .moves import TermSearch
-from .terms import WorkingTerms, clip, cluster, grouped, recode
+from .terms import WorkingTerms, clip, cluster, group_constraints, recode
 
 SHAKES = 60  # Of the best terms that moves found
 RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
@@ -131,7 +131,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             "Ask for a smaller k."
         )
     tree = icd_tree(codes) if request.hierarchy is None else tree_of(codes, request.hierarchy)
-    tree = weighted(tree, request.code_weights)
+    tree = weight_tree(tree, request.code_weights)
     constraints = constraints_on(request.privacy, codes)
     if not len(constraints.required):
         raise InputError(
@@ -221,7 +221,7 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
     if request.method is GeneralizationMethod.APRIORI:
         return recode(codes, tree, request.k, request.privacy.m or 1)
     policy = request.policy.item_numbers(codes) if request.policy else []
-    groups = grouped(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
+    groups = group_constraints(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
     terms = WorkingTerms(codes, tree, groups)
     protect = cluster if request.method is GeneralizationMethod.CBA else clip
     waiting = constraints.required
@@ -276,7 +276,7 @@ def search_of(
 ) -> TermSearch:
     """Return what searches terms under a request, and bounds their loss."""
     policy = request.policy.item_numbers(codes) if request.policy else []
-    groups = grouped(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
+    groups = group_constraints(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
     return TermSearch(codes, tree, groups.group, constraints.required, request.k)
 
 

@@ -158,7 +158,7 @@ class Repeated:
         return np.flatnonzero(self.number >= first[self.code])
 
 
-def grouped(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_together: bool) -> Groups:
+def group_constraints(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_together: bool) -> Groups:
     """Return utility constraints as arrays; codes of no constraint are one more, or each is alone."""
     group = np.full(n_codes, -1, dtype=np.int32)
     for number, members in enumerate(constraints):

@@ -39,7 +39,7 @@ from cloister.shapes.generalization.format.manifest import (
 )
 from cloister.shapes.generalization.format.released import DerivedTerms, data_frame, read_released, texts_in_file
 from cloister.verification.codes_original import CodesOriginal, read_original
-from cloister.verification.driver import Checker, Opened, Request, origins
+from cloister.verification.driver import Checker, ReleaseUnderCheck, Request, origins
 
 from .verify import NO_SETS, GeneralizationGuarantee, GeneralizationSecret, verify
 
@@ -170,7 +170,7 @@ class GeneralizedFile:
     beside: pl.DataFrame | None  # auxiliary attributes, in the order of the file
 
 
-ReleaseFolder = Opened[GeneralizationManifest, GeneralizedFile, CodesOriginal]
+ReleaseFolder = ReleaseUnderCheck[GeneralizationManifest, GeneralizedFile, CodesOriginal]
 
 
 class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, CodesOriginal]):
@@ -203,13 +203,13 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
             failures += _consistency_errors(file.released, original.given, manifest)
         if failures:
             return Verdict(f"{file.name} was read", (), tuple(failures))
-        released, (privacy, guarantee) = _released(release), _promised(release)
+        released, (privacy, guarantee) = _read_release(release), _read_promise(release)
         codes = None if original is None else original.given.codes
         policy = known_policy(manifest, released, release.request.policy, codes)
         if not evidence_is_possible(manifest, released, policy):
             failures = [f"utility in {MANIFEST} does not follow from the data file"]
         guarantee = replace(guarantee, utility=policy if manifest.settings.by_sets else None)
-        counted, secret = tuple(_counted(privacy, released, codes)), None
+        counted, secret = tuple(_count_sets(privacy, released, codes)), None
         if original is not None:
             places = origins(original.crosswalk, original.given.original_ids(), released.n_records)
             # of each released record, which has its line in the file
@@ -228,8 +228,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with the recipient's own k and m, and another privacy policy."""
-        privacy, guarantee = _promised(release)
-        released, failures = _released(release), []
+        privacy, guarantee = _read_promise(release)
+        released, failures = _read_release(release), []
         k, m = release.request.k or released.k, privacy.m or released.m
         if k > released.k or (m is not None and (released.m is None or m > released.m)):
             words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
@@ -243,7 +243,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         return failures
 
 
-def _released(release: ReleaseFolder) -> Generalization:
+def _read_release(release: ReleaseFolder) -> Generalization:
     """The release; where the original is given, with the codes of that which are in no term: they are suppressed."""
     released, original = release.files.released, release.original
     if original is None:
@@ -256,7 +256,7 @@ def _released(release: ReleaseFolder) -> Generalization:
     return replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
 
 
-def _promised(release: ReleaseFolder) -> tuple[KnownPrivacy, GeneralizationGuarantee]:
+def _read_promise(release: ReleaseFolder) -> tuple[KnownPrivacy, GeneralizationGuarantee]:
     """The privacy policies that are known, and what the release promises of them."""
     settings, original = release.manifest.settings, release.original
     privacy = known_privacy(settings, release.request, None if original is None else original.given.codes)
@@ -265,7 +265,7 @@ def _promised(release: ReleaseFolder) -> tuple[KnownPrivacy, GeneralizationGuara
     return privacy, GeneralizationGuarantee(promised, None, settings.uncovered is not Uncovered.SUPPRESS)
 
 
-def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
+def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
     """How many sets of the privacy policies have codes of the release, or of the original."""
     present = set(released.vocabulary) | (set() if codes is None else set(codes.vocabulary))
     if released.repeats:

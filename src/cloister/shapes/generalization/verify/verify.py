@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.ragged import are_runs, ascend, owners
+from cloister.kernels.ragged import are_runs, owners, strictly_increasing
 from cloister.results import Checks, Verdict
 from cloister.shapes.codes.data import CodeSets, occurrence, plain_code
 from cloister.shapes.codes.policy import UtilityPolicy
@@ -56,13 +56,13 @@ def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, 
     starts = np.cumsum(np.bincount(items, minlength=n_terms))
     records = np.split(owners(offsets)[np.argsort(items, kind="stable")], starts[:-1])  # of each term, ascending
     for some in _at_a_time(sets):
-        held = _held(bits, some)
+        held = _count_holders(bits, some)
         if np.any((held > 0) & (held < k)):
             return True
         # A set that no record holds may still have a part that few hold.
         for terms in some[held == 0].tolist():
             parts = _parts({term: records[term] for term in terms if term < n_terms}, n_terms)
-            if any(np.any(_held(bits, block) < k) for block in _at_a_time(parts)):
+            if any(np.any(_count_holders(bits, block) < k) for block in _at_a_time(parts)):
                 return True
     return False
 
@@ -94,7 +94,7 @@ def _bits(offsets: Integers, items: Table, n_terms: int) -> NDArray[np.uint8]:
     return bits
 
 
-def _held(bits: NDArray[np.uint8], sets: Table) -> Integers:
+def _count_holders(bits: NDArray[np.uint8], sets: Table) -> Integers:
     common = bits[sets[:, 0]]
     for column in sets.T[1:]:
         common &= bits[column]
@@ -183,7 +183,7 @@ def verify(
 def _is_sound(sets: Sets, width: int) -> bool:
     """Whether sets are runs of ascending numbers below the width."""
     in_range = np.all((sets.items >= 0) & (sets.items < width))
-    return are_runs(sets.offsets, sets.items.size) and bool(in_range) and ascend(sets.items, sets.offsets)
+    return are_runs(sets.offsets, sets.items.size) and bool(in_range) and strictly_increasing(sets.items, sets.offsets)
 
 
 def _form(released: Generalization) -> Iterator[tuple[str, bool | np.bool_]]:

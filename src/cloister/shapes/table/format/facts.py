@@ -7,12 +7,12 @@ from functools import cached_property
 import polars as pl
 
 from cloister.hierarchy import ROOT
-from cloister.io import as_text, counted, is_tally, n_records, records_of, table_columns, with_records_of
+from cloister.io import as_text, count_records, is_tally, n_records, records_of, table_columns, with_records_of
 from cloister.io.columns import as_held
 from cloister.privacy import KPatients, least_group
 from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.derived import Derived, Part, Place
-from cloister.release.figures import Counted, Counts, ReportCounts, banded, label_counts
+from cloister.release.figures import Counted, Counts, ReportCounts, band_sizes, label_counts
 from cloister.risk.recorded_columns import UniqueRecords, count_unique_records
 
 from .guarantee import Guarantee
@@ -121,7 +121,7 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPati
             classes=len(sizes),
             smallest_class=smallest,
             largest_class=largest,
-            records_by_class_size=banded(sizes, members=True),
+            records_by_class_size=band_sizes(sizes, members=True),
         ),
         labels={name: as_text(records.get_column(name).unique()).n_unique() for name in quasi},
     )
@@ -130,7 +130,7 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPati
 def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | None = None) -> pl.Series:
     """Return the records of each combination of values in these columns; its patients, where they are told apart."""
     texts = pl.DataFrame([as_held(released[column]).alias(f"c{j}") for j, column in enumerate(columns)])
-    every, size = with_records_of(texts, released), counted(released)
+    every, size = with_records_of(texts, released), count_records(released)
     if patient is not None and patient in released.columns:
         every, size = (
             every.with_columns(released[patient].alias("patient")),

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import counted, with_records_of
+from cloister.io import count_records, with_records_of
 from cloister.results import ColumnLoss
 from cloister.utility import MEAN_LOSSES
 from cloister.utility.losses import average_class_size, discernibility
@@ -58,7 +58,9 @@ def measure_column_loss(
 ) -> ColumnLoss:
     """Return what a quasi-identifier lost, each suppressed record counted as lost entirely."""
     one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
-    counts = one.group_by("label").agg(counted(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
+    counts = (
+        one.group_by("label").agg(count_records(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
+    )
     top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
     # A label without a set stands in a release that was changed only, which is found out by itself.
     at = counts.join(find_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)

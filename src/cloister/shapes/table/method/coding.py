@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, InternalError, name_few
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, from_native
-from cloister.io.columns import as_held, listed
+from cloister.io.columns import as_held, list_columns
 from cloister.kernels.layout import CODE, Costs, LevelMaps, Rows, key_strides
 from cloister.privacy import ClassRule, Histogram, PopulationRule, PrivacyRule
 from cloister.utility import AttributeLoss
@@ -140,7 +140,7 @@ def population_texts(rule: PopulationRule, columns: Sequence[str]) -> dict[str, 
     if absent:
         raise InputError(
             f"The population of the rule {rule.words()} lacks quasi-identifiers: {name_few(absent)}. "
-            f"Its columns: {listed(frame.columns)}.",
+            f"Its columns: {list_columns(frame.columns)}.",
             column=absent[0],
         )
     return {column: as_text(frame[column]) for column in columns}
@@ -180,7 +180,7 @@ class SensitiveValues:
                 levels.append([seen.setdefault(labels[place[value]], len(seen)) for value in values])
             self.groups = np.array(levels, dtype=np.int64)
         n_rows = int(row_of_record.max(initial=-1)) + 1
-        self._rows, self._numbers, self._records = _filled(row_of_record, numbers, n, (n_rows, len(values)))
+        self._rows, self._numbers, self._records = _fill_cells(row_of_record, numbers, n, (n_rows, len(values)))
         self._start = np.searchsorted(self._rows, np.arange(n_rows + 1))
 
     def by_class(self, labels: NDArray[np.int64], n_classes: int, rows: NDArray[np.int64] | None = None) -> Histogram:
@@ -189,20 +189,20 @@ class SensitiveValues:
         ``rows``: (n,) the distinct rows; None for all of them.
         """
         if rows is None:
-            return self._counted(labels[self._rows], slice(None), n_classes)
+            return self._count_cells(labels[self._rows], slice(None), n_classes)
         n_cells = self._start[rows + 1] - self._start[rows]
         before = np.concatenate([[0], np.cumsum(n_cells)])
         cells = np.repeat(self._start[rows] - before[:-1], n_cells) + np.arange(before[-1])
-        return self._counted(np.repeat(labels, n_cells), cells, n_classes)
+        return self._count_cells(np.repeat(labels, n_cells), cells, n_classes)
 
-    def _counted(self, classes: NDArray[np.int64], cells: NDArray[np.int64] | slice, n_classes: int) -> Histogram:
+    def _count_cells(self, classes: NDArray[np.int64], cells: NDArray[np.int64] | slice, n_classes: int) -> Histogram:
         size = n_classes, self.whole.size
-        numbers, value, records = _filled(classes, self._numbers[cells], self._records[cells], size)
+        numbers, value, records = _fill_cells(classes, self._numbers[cells], self._records[cells], size)
         start = np.searchsorted(numbers, np.arange(n_classes + 1))
         return Histogram(start, value, records, self.whole, self.missing, self.groups)
 
 
-def _filled(
+def _fill_cells(
     rows: NDArray[np.int64], values: NDArray[np.int64], records: NDArray[np.int64], size: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The cells of a table of rows by values that have records, in order: row and value of each, and how many."""
@@ -227,7 +227,7 @@ def natural_order(column: pl.Series, *, must_be_ordered: bool = False) -> list[s
     texts = as_text(distinct)
     if column.dtype != pl.String and not isinstance(column.dtype, pl.Enum):
         if must_be_ordered and column.dtype == pl.Boolean:
-            raise _unordered(column.name)
+            raise _unordered_error(column.name)
         return texts.to_list()
     numbers = texts.cast(pl.Float64, strict=False)
     if (numbers.is_null() == texts.is_null()).all() and not numbers.is_nan().any():
@@ -235,11 +235,11 @@ def natural_order(column: pl.Series, *, must_be_ordered: bool = False) -> list[s
             pl.DataFrame({"number": numbers, "text": texts}).sort("number", "text", nulls_last=True)["text"].to_list()
         )
     if must_be_ordered:
-        raise _unordered(column.name)
+        raise _unordered_error(column.name)
     return texts.to_list()
 
 
-def _unordered(column: str) -> InputError:
+def _unordered_error(column: str) -> InputError:
     return InputError(
         f"The ordered distance was asked for column {column!r}, but its values are neither numbers nor dates. "
         "Use the equal or the hierarchical distance.",

@@ -14,7 +14,7 @@ from cloister.io import as_text, is_tally, n_records
 from cloister.privacy import TCloseness
 from cloister.release.figures import Counts, OriginalCounts
 from cloister.release.masking import must_mask
-from cloister.results import Disclosing, SearchResult, Utility
+from cloister.results import DisclosiveColumn, SearchResult, Utility
 from cloister.shapes.table.format.facts import DerivedTable, class_sizes, count_labels, facts_of
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.manifest import (
@@ -69,7 +69,7 @@ def usefulness(table: EncodedTable, protected: ProtectedTable, request: TableReq
         outcome = (target == target.mode().sort()[0]).to_numpy()
         half = np.random.default_rng(0).permutation(outcome.size) % 2 == 0
         at = places.to_numpy()
-        recorded = [grouped(table.frame[name]) for name in labels]
+        recorded = [group_values(table.frame[name]) for name in labels]
         found |= {
             "auc": naive_bayes_auc([*labels.values()], outcome[at], half[at]),
             "auc_as_recorded": naive_bayes_auc(recorded, outcome, half),
@@ -90,7 +90,7 @@ def _says(label: pl.Series, recorded: pl.Series) -> pl.Series:
     )  # missing is a value, and is said
 
 
-def grouped(recorded: pl.Series) -> pl.Series:
+def group_values(recorded: pl.Series) -> pl.Series:
     """Return a column as recorded; numbers of many values in groups of as many records."""
     number = as_text(recorded).cast(pl.Float64, strict=False)
     if number.null_count() > recorded.null_count() or number.n_unique() <= GROUPS:
@@ -124,7 +124,7 @@ def describe_table(
     protected: ProtectedTable,
     request: TableRequest,
     source: str,
-    accepted: Sequence[Disclosing] = (),
+    accepted: Sequence[DisclosiveColumn] = (),
 ) -> DerivedTable:
     """Return what is stated of a table, and what follows from its records.
 
@@ -138,7 +138,7 @@ def describe_table(
     utility = public_utility(exact, table, protected, request)
     is_masked = must_mask(protected.suppressed, request.k)
 
-    def published(loss: float) -> float:
+    def publish_loss(loss: float) -> float:
         return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if is_masked else loss
 
     stated = TableSections.of_known(
@@ -154,12 +154,12 @@ def describe_table(
             accepted=tuple(AcceptedColumn.of_known(**vars(one)) for one in accepted),
         ),
         utility=TableUtility(
-            loss=published(utility.loss),
+            loss=publish_loss(utility.loss),
             exact=utility.exact,
-            losses={name: published(loss) for name, loss in utility.losses.items()},
+            losses={name: publish_loss(loss) for name, loss in utility.losses.items()},
             columns={
                 one.column: ColumnUtility.of_known(
-                    loss=published(one.loss),
+                    loss=publish_loss(one.loss),
                     top=one.top,
                     labels=facts.labels[one.column],
                     variance_lost=one.variance_lost,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy, SimilarHierarchy
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
-from cloister.io.columns import as_held, at_once, check_columns, packed
+from cloister.io.columns import as_held, check_columns, map_columns, pack_text
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, FEW_ROWS, Threshold, make_task
 from cloister.search.problem import SearchProblem
@@ -42,7 +42,7 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
         ids = frame[request.id]
         distinct = frame.height if request.patients else ids.n_unique()
         check_ids(request.id, file, records=frame.height, missing=ids.null_count(), distinct=distinct)
-    return encoded(frame, roles, request)
+    return encode_columns(frame, roles, request)
 
 
 def with_cut_points(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
@@ -79,10 +79,10 @@ def _of_patients(frame: pl.DataFrame, columns: list[str], request: TableRequest,
 def with_packed(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     """Return a table with the text of some columns packed, of those that it has; see `packed`."""
     texts = (frame[name] for name in columns if frame.schema.get(name) == pl.String)
-    return frame.with_columns(at_once(packed, texts))
+    return frame.with_columns(map_columns(pack_text, texts))
 
 
-def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
+def encode_columns(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
     """Return a table whose roles are known, or its tally, bound and numbered.
 
     ``frame``: the quasi-identifiers and sensitive columns at least.
@@ -102,7 +102,7 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     names = sorted(columns, key=lambda name: name.encode())
     populations = {str(rule.name): population_texts(rule, names) for rule in populations_in(request.rules)}
     coded = {
-        name: _coded(
+        name: _code_column(
             hierarchies[name], request, texts[name], {file: people[name] for file, people in populations.items()}
         )
         for name in names
@@ -178,7 +178,7 @@ def suppression_limit(share: Decimal, n_records: int) -> int:
     return numerator * n_records // denominator
 
 
-def _coded(
+def _code_column(
     bound: BoundHierarchy, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]
 ) -> Coded:
     if not populations:

@@ -105,14 +105,14 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
     records = records_of(table.frame)
     if request.has_one_transformation:
         labels = [
-            _labelled(as_text(table.frame[column]), hierarchy, protected.levels[column][0], records)
+            _label_groups(as_text(table.frame[column]), hierarchy, protected.levels[column][0], records)
             for column, hierarchy in table.hierarchies.items()
         ]
     else:
         labels = _labelled_variously(table.frame, table.hierarchies, protected)
     recorded = pl.DataFrame(
         [
-            _labelled(as_text(table.frame[column]), hierarchy, 0, records)["label"].alias(column)
+            _label_groups(as_text(table.frame[column]), hierarchy, 0, records)["label"].alias(column)
             for column, hierarchy in table.hierarchies.items()
         ]
     )
@@ -179,7 +179,7 @@ def _labelled_variously(
     columns, originals = [], protected.originals.drop_nulls()
     for column, hierarchy in hierarchies.items():
         text, levels = as_text(frame[column]), protected.levels[column]
-        by_level = [_labelled(text, hierarchy, level, records_of(frame)) for level in levels]
+        by_level = [_label_groups(text, hierarchy, level, records_of(frame)) for level in levels]
         shared = pl.concat(
             labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
             for labelled, level in zip(by_level, levels, strict=True)
@@ -195,7 +195,7 @@ def _labelled_variously(
     return columns
 
 
-def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
+def _label_groups(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
     """Label of each value at a level, the leaves it covers, and how many records share label and finest label.
 
     The finest label is that of level 0: the value itself, or the open group of a bound, which is never told apart.

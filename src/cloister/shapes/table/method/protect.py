@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.hierarchy import ROOT
 from cloister.io import RECORDS, as_text, is_tally, note_table, records_of, table_columns, with_records_of
-from cloister.io.columns import packed
+from cloister.io.columns import pack_text
 from cloister.io.tally import read_runs, write_runs
 from cloister.release.figures import OriginalCounts
 from cloister.release.release import DataFileRelease
@@ -157,7 +157,7 @@ def protect(
     labels = with_records_of(choice.labels, table.frame).filter(choice.is_released)
     originals = pl.Series("record", np.flatnonzero(choice.is_released), dtype=pl.Int64)
     records = table.frame[originals]
-    shown = labels.select(table_columns(labels)).with_columns(averaged(records, labels, request.microaggregate))
+    shown = labels.select(table_columns(labels)).with_columns(average_columns(records, labels, request.microaggregate))
     if request.microaggregate and not is_safe(table, shown, originals):
         raise NoSafeRelease(
             "Classes came to look alike because their averages are the same, and together they violate the rules. "
@@ -174,7 +174,7 @@ def protect(
     frame = with_records_of(pl.DataFrame(columns), records)
     if request.patients is not None and request.ids is not Ids.DROP:
         frame = frame.with_columns(_numbers_in_classes(frame, request.patients.column, list(request.quasi_identifiers)))
-    return _finished(frame, labels, originals, choice, request)
+    return _finish_frame(frame, labels, originals, choice, request)
 
 
 def _numbers_in_classes(frame: pl.DataFrame, patient: str, quasi_identifiers: Sequence[str]) -> pl.Series:
@@ -201,7 +201,7 @@ def _numbers_in_classes(frame: pl.DataFrame, patient: str, quasi_identifiers: Se
     return numbers.alias(patient)
 
 
-def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
+def average_columns(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
     """Return the columns to be averaged, with the average of the class of each record.
 
     ``labels``: quasi-identifiers of the same records; equal ones are a class.
@@ -209,10 +209,10 @@ def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[st
     if not aggregates:
         return []
     classes = alike(labels)
-    return [microaggregated(as_text(records[column]), classes, how) for column, how in aggregates.items()]
+    return [microaggregate(as_text(records[column]), classes, how) for column, how in aggregates.items()]
 
 
-def _finished(
+def _finish_frame(
     frame: pl.DataFrame, labels: pl.DataFrame, originals: pl.Series, choice: Choice, request: TableRequest
 ) -> ProtectedTable:
     place = pl.Series(np.arange(len(originals)), dtype=pl.Int64)
@@ -226,7 +226,9 @@ def _finished(
         place = place.extend_constant(None, stars.height)
     name = request.id if request.id in frame.columns else None
     if name is not None and request.ids is Ids.HMAC:
-        frame = frame.with_columns(_starred(_keyed(frame[name], request.id_key or b""), originals.is_not_null()))
+        frame = frame.with_columns(
+            _star_suppressed(_hash_ids(frame[name], request.id_key or b""), originals.is_not_null())
+        )
     # By the UTF-8 bytes of the released values, column by column, missing first. Keyed ids decide among records that
     # are equal in all else, so that the order of the input never does; ids to be numbers are numbered alike.
     values = [column for column in frame if column.name not in (name, RECORDS)]
@@ -234,11 +236,13 @@ def _finished(
     order = _order(values)
     frame, originals, place = frame[order], originals.gather(order), place.gather(order)
     if name is not None and request.patients is not None:
-        frame = frame.with_columns(_starred(frame[name].cast(pl.Int64, strict=False), originals.is_not_null()))
+        frame = frame.with_columns(_star_suppressed(frame[name].cast(pl.Int64, strict=False), originals.is_not_null()))
     elif name is not None and request.ids is Ids.NUMBER:
         # Suppressed rows take no number; a row of a tally has the number of the first of its records.
         records = records_of(frame) * originals.is_not_null().cast(pl.Int64)
-        frame = frame.with_columns(_starred((records.cum_sum() - records + 1).alias(name), originals.is_not_null()))
+        frame = frame.with_columns(
+            _star_suppressed((records.cum_sum() - records + 1).alias(name), originals.is_not_null())
+        )
     # Text is copied: a view of the input's text would take suppressed values with it.
     texts_of = [name for name, kind in frame.schema.items() if kind == pl.String]
     copied = frame.with_columns(pl.concat_str(pl.col(name), pl.lit("")).alias(name) for name in texts_of)
@@ -251,7 +255,7 @@ def _order(columns: Sequence[pl.Series]) -> pl.Series:
     """Return the places of rows in the order of their texts, column by column, by UTF-8 bytes, missing first."""
     ranks = []
     for j, column in enumerate(columns):
-        text = packed(column)
+        text = pack_text(column)
         is_packed = isinstance(text.dtype, pl.Enum)
         rank = text.to_physical().cast(pl.UInt32) + 1 if is_packed else text.rank("dense")
         ranks.append(rank.fill_null(0).alias(f"c{j}"))
@@ -266,14 +270,14 @@ def _order(columns: Sequence[pl.Series]) -> pl.Series:
     return pl.Series(np.argsort(key.to_numpy(), kind="stable"))
 
 
-def _keyed(ids: pl.Series, key: bytes) -> pl.Series:
+def _hash_ids(ids: pl.Series, key: bytes) -> pl.Series:
     if len(key) < SHORTEST_KEY:
         raise InputError(f"Keyed ids need a key of at least {SHORTEST_KEY} bytes, but this one has {len(key)}.")
     hashes = [hmac.new(key, text.encode(), hashlib.sha256).hexdigest() for text in as_text(ids).to_list()]
     return pl.Series(ids.name, hashes, dtype=pl.String)
 
 
-def _starred(ids: pl.Series, released: pl.Series) -> pl.Series:
+def _star_suppressed(ids: pl.Series, released: pl.Series) -> pl.Series:
     """Ids of released rows, and ``*`` for suppressed ones where there are any."""
     stars = pl.Series([ROOT], dtype=pl.String).new_from_index(0, len(ids))
     return ids if released.all() else ids.cast(pl.String).zip_with(released, stars)
@@ -294,7 +298,7 @@ def check_numbers(text: pl.Series) -> None:
         )
 
 
-def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str) -> pl.Series:
+def microaggregate(text: pl.Series, classes: NDArray[np.int64], aggregate: str) -> pl.Series:
     """Return the mean or median of the class of each record, exact before it is rounded half to even.
 
     Where a record of a class has no value, the whole class has none: the mean of the others, beside empty cells, would
@@ -315,11 +319,11 @@ def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str)
     averages: dict[int, str | None] = {}
     for one, group in members.items():
         numbers = [number for number in group if number is not None]
-        averages[one] = written(AGGREGATES[aggregate](numbers)) if len(numbers) == len(group) else None
+        averages[one] = write_average(AGGREGATES[aggregate](numbers)) if len(numbers) == len(group) else None
     return pl.Series(text.name, [averages[one] for one in classes.tolist()], dtype=pl.String)
 
 
-def written(number: Fraction) -> str:
+def write_average(number: Fraction) -> str:
     """Return a number with two decimals, rounded half to even."""
     hundredths = round(number * 10**DECIMALS)
     whole, part = divmod(abs(hundredths), 10**DECIMALS)

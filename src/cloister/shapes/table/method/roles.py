@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cloister.errors import InputError, UndecidedColumns, did_you_mean, name_few, setting
-from cloister.io.columns import check_columns, listed
+from cloister.io.columns import check_columns, list_columns
 from cloister.shapes.table.format.options import DECISIONS, QUASI_IDENTIFIER
 
 from .data import QuasiIdentifier, Role, TableRequest
@@ -153,7 +153,7 @@ def refuse_undecided(
     roles = f"{setting('qi')}, {setting('sensitive')}, {setting('keep')} or {setting('drop')}"
     raise UndecidedColumns(
         f"{no_quasi_identifier}{are} undecided, so nothing is released: "
-        f"{listed(undecided, columns)}. Could somebody outside know the value of a patient? "
+        f"{list_columns(undecided, columns)}. Could somebody outside know the value of a patient? "
         f"Give each a role with {roles}, or decide all of them at once: {setting('undecided', 'drop')} (or sensitive, "
         f"keep, {QUASI_IDENTIFIER}).",
         file=file,

@@ -86,7 +86,7 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
     return exact
 
 
-def requested(keywords: Keywords, *, is_counted: bool = False) -> TableRequest:
+def build_table_request(keywords: Keywords, *, is_counted: bool = False) -> TableRequest:
     """Return the request that settings state by their names; what is no setting of a table is passed over.
 
     ``is_counted``: whether an engine counts the records, which only full-domain generalization can do with.
@@ -128,11 +128,11 @@ def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
 
 def method_in_memory(settings: TableSettings, request: TableRequest) -> str:
     """Return the method that settings choose where the rows are at hand; ``request``: what became of them."""
-    is_bound = request.loss.ignores_suppression or bool(_compared(request))
+    is_bound = request.loss.ignores_suppression or bool(_compared_with_population(request))
     return FULL_DOMAIN if is_bound and settings.method is None else settings.chosen_method
 
 
-def _compared(request: TableRequest) -> list[str]:
+def _compared_with_population(request: TableRequest) -> list[str]:
     """Rules that compare classes with a population: they need full-domain generalization."""
     return [rule.model for rule in request.rules if rule.compares_with_population]
 
@@ -213,7 +213,7 @@ def _check_method(request: TableRequest) -> None:
             f"The loss {request.loss.name} needs one transformation for all records: it counts suppressed classes. "
             "Take another loss, or full-domain generalization."
         )
-    compared = _compared(request)
+    compared = _compared_with_population(request)
     if compared and (request.microaggregate or not request.has_one_transformation):
         raise InputError(
             f"The rule {compared[0]} compares classes with a population, which needs full-domain generalization and "

@@ -228,11 +228,11 @@ class TransformationEvaluator:
             loss = self.aggregate(losses)
             bound = self.aggregate(task.costs.mean[np.arange(len(levels)), levels].tolist())
         else:
-            loss, bound = self.loss.measure(self._generalized(grouping, levels, is_kept))
+            loss, bound = self.loss.measure(self._generalize(grouping, levels, is_kept))
         smallest = int(grouping.sizes.min())
         return Candidate(tuple(levels), suppressed, int(is_kept.sum()), losses, loss, bound, least, smallest)
 
-    def _generalized(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
+    def _generalize(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
         rows = self.task.rows
         return Generalized(
             sizes=grouping.sizes,

@@ -19,7 +19,7 @@ from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
 
 from .classes import COUNT, ReleasedClasses
 from .flow import Flow
-from .record_by_record import labelled, levels_of, recorded_columns
+from .record_by_record import labelled_columns, levels_of, recorded_columns
 
 Bits = NDArray[np.uint8]  # one bit for each distinct combination of quasi-identifiers of the original
 Integers = NDArray[np.int64]
@@ -50,34 +50,30 @@ class Beneath:
 
 def find_beneath(classes: ReleasedClasses, guarantee: Guarantee, original: OriginalTable) -> Beneath:
     """Find the records of the original that the labels of each class cover."""
-    columns, recorded = labelled(guarantee), recorded_columns(guarantee)
+    columns, recorded = labelled_columns(guarantee), recorded_columns(guarantee)
     patient = [guarantee.patient] if guarantee.patient in original.frame.columns else []
-    points = _numbered(original.frame, columns, POINT)
+    points = _number_combinations(original.frame, columns, POINT)
     distinct = points.unique(POINT, maintain_order=True).sort(POINT)
-    covered = {column: _covered(distinct[column], original, column, guarantee) for column in columns}
+    covered = {column: _find_covered(distinct[column], original, column, guarantee) for column in columns}
     released = classes.records.join(
         classes.sizes.with_row_index(PLACE).drop(COUNT), on=classes.columns, nulls_equal=True
     )
-    released = _numbered(released, columns, GROUP)
+    released = _number_combinations(released, columns, GROUP)
     groups = released.unique(GROUP, maintain_order=True).sort(GROUP)
     unknown = sum(label not in covered[column] for column in columns for label in groups[column].unique())
     if unknown:
         return Beneath(unknown)
     values = points.select(recorded).unique(maintain_order=True) if recorded else None
-    released, points = (_valued(frame, values) for frame in (released, points))
+    released, points = (_number_values(frame, values) for frame in (released, points))
     if patient:
-        points = _numbered(points, patient, PATIENT)
+        points = _number_combinations(points, patient, PATIENT)
     keys = [POINT, VALUE, *([PATIENT] if patient else [])]
     return Beneath(
-        0,
-        _tallied(released, [GROUP, VALUE]),
-        _tallied(points, keys),
-        _pairs(groups, covered, distinct.height),
-        released,
+        0, _tally(released, [GROUP, VALUE]), _tally(points, keys), _pairs(groups, covered, distinct.height), released
     )
 
 
-def _numbered(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
+def _number_combinations(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
     """Number the distinct combinations of some columns."""
     if not columns:
         return frame.with_columns(pl.lit(0, dtype=pl.Int64).alias(name))
@@ -85,7 +81,7 @@ def _numbered(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Data
     return frame.join(known.cast({name: pl.Int64}), on=list(columns), nulls_equal=True, maintain_order="left")
 
 
-def _valued(frame: pl.DataFrame, values: pl.DataFrame | None) -> pl.DataFrame:
+def _number_values(frame: pl.DataFrame, values: pl.DataFrame | None) -> pl.DataFrame:
     """Number the recorded values as the original has them; -1 for those that it has not."""
     if values is None:
         return frame.with_columns(pl.lit(0, dtype=pl.Int64).alias(VALUE))
@@ -94,13 +90,15 @@ def _valued(frame: pl.DataFrame, values: pl.DataFrame | None) -> pl.DataFrame:
     return joined.with_columns(pl.col(VALUE).fill_null(-1))
 
 
-def _tallied(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _tally(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Count the records of each combination of numbers."""
     counts = frame.select(keys).with_columns(records_of(frame).alias(COUNT))
     return counts.group_by(keys, maintain_order=True).agg(pl.col(COUNT).sum())
 
 
-def _covered(text: pl.Series, original: OriginalTable, column: str, guarantee: Guarantee) -> Mapping[str | None, Bits]:
+def _find_covered(
+    text: pl.Series, original: OriginalTable, column: str, guarantee: Guarantee
+) -> Mapping[str | None, Bits]:
     """By label, the combinations whose value it may stand for at one of the levels stated."""
     hierarchy = original.hierarchies[column]
     place = {value: number for number, value in enumerate(hierarchy.values)}
@@ -196,7 +194,7 @@ def _check_patients(beneath: Beneath, guarantee: Guarantee, checks: Checks) -> N
     One record of each goes to a patient of its own, who has all of its values beneath the labels; the others of the
     class go to any. Without numbers a class needs as many patients as the rule asks for.
     """
-    sizes = _tallied(beneath.released, [PLACE, GROUP]).rename({COUNT: SIZE})
+    sizes = _tally(beneath.released, [PLACE, GROUP]).rename({COUNT: SIZE})
     near = _candidates(beneath).join(sizes.select(PLACE, GROUP), on=GROUP)
     people = near.select(PLACE, PATIENT).unique(maintain_order=True)
     firsts, allowed = _firsts(beneath, guarantee, near, people)
@@ -227,7 +225,7 @@ def _firsts(
         k = max((int(rule["k"]) for rule in guarantee.rules if rule["model"] == "k-patients"), default=0)
         firsts = people.select(PLACE).unique().with_columns(pl.lit(0).alias(HISTORY), pl.lit(k).alias(COUNT))
         return firsts, people.with_columns(pl.lit(0).alias(HISTORY))
-    cells = _tallied(beneath.released, [PLACE, guarantee.id, VALUE]).rename({COUNT: NEEDED}).sort(VALUE, NEEDED)
+    cells = _tally(beneath.released, [PLACE, guarantee.id, VALUE]).rename({COUNT: NEEDED}).sort(VALUE, NEEDED)
     listed = cells.group_by(PLACE, guarantee.id).agg(VALUE, NEEDED)
     kinds = listed.group_by(PLACE, VALUE, NEEDED).agg(pl.len().alias(COUNT)).with_row_index(HISTORY)
     needed = kinds.select(PLACE, HISTORY, VALUE, NEEDED, pl.col(VALUE).list.len().alias(SIZE)).explode(VALUE, NEEDED)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import RECORDS, as_text, counted
-from cloister.shapes.table.format.guarantee import inside
+from cloister.io import RECORDS, as_text, count_records
+from cloister.shapes.table.format.guarantee import escaped_name
 
 COUNT = "records"  # name of the counting column
 CLASS = "class\0"  # name of the column that numbers classes
@@ -44,25 +44,25 @@ class ReleasedClasses:
     def __init__(self, records: pl.DataFrame, columns: Sequence[str]) -> None:
         self.records = records
         self.columns = list(columns)
-        self.sizes = self._counted(self.columns, COUNT)
+        self.sizes = self._count_records(self.columns, COUNT)
         self._cells: dict[str, pl.DataFrame] = {}
 
-    def _counted(self, keys: Sequence[str | pl.Expr], name: str) -> pl.DataFrame:
+    def _count_records(self, keys: Sequence[str | pl.Expr], name: str) -> pl.DataFrame:
         """How many records have each combination of values; these as plain text, as there are far fewer."""
-        counts = self.records.group_by(keys).agg(counted(self.records).alias(name))
+        counts = self.records.group_by(keys).agg(count_records(self.records).alias(name))
         return counts.with_columns(as_text(one) for one in counts if isinstance(one.dtype, pl.Enum))
 
     def tally(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return how many records of each class, by its place in ``sizes``, have each combination of values."""
-        values = [pl.col(inside(column)).alias(f"value {place}") for place, column in enumerate(columns)]
+        values = [pl.col(escaped_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
         numbers = self.sizes.select(self.columns).with_row_index(CLASS)
-        counts = self._counted([*self.columns, *values], RECORDS)
+        counts = self._count_records([*self.columns, *values], RECORDS)
         return counts.join(numbers, on=self.columns, nulls_equal=True).select(CLASS, r"^value \d+$", RECORDS)
 
     def cells(self, column: str) -> pl.DataFrame:
         """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""
         if column not in self._cells:
-            cells = self._counted([*self.columns, pl.col(inside(column)).alias("value")], "count")
+            cells = self._count_records([*self.columns, pl.col(escaped_name(column)).alias("value")], "count")
             numbered = self.sizes.rename({COUNT: "size"}).with_row_index("class")
             joined = cells.join(numbered, on=self.columns, how="left", nulls_equal=True)
             self._cells[column] = joined.select("class", "size", "value", "count")

@@ -19,17 +19,17 @@ from cloister.shapes.table.format.facts import DerivedTable, class_sizes, facts_
 from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.losses import differing_losses
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
-from cloister.verification.driver import Checker, F, O, Opened, Request
+from cloister.verification.driver import Checker, F, O, ReleaseUnderCheck, Request
 from cloister.verification.script import Finding
 
 from .statements import find_broken, sizes_in
-from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
+from .verify import OTHERS_AS_RECORDED, generalize_values, released_texts, verify
 
 OF_ORDER = ("rows are sorted by", "the patients of a class are numbered")
 """Beginnings of promises about the order of values as text."""
 
 T = TypeVar("T", bound=TableManifest)
-ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]
+ReleaseFolder = ReleaseUnderCheck[TableManifest, pl.DataFrame, pl.DataFrame]
 
 
 class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
@@ -60,7 +60,7 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
         """Recompute the guarantee."""
         manifest, original = release.manifest, release.original
         verdict = check_table(release.files, manifest, release.request, original, found_in(release, release.files))
-        how, checks = verdict.how, (*verdict.checks, *checked(manifest, original))
+        how, checks = verdict.how, (*verdict.checks, *checked_figures(manifest, original))
         if manifest.table is not None:
             how = how.replace("from the released file", "from counts of the protected table in its database")
             if unseen := [column for column in manifest.table.not_counted if column != guarantee_of(manifest).id]:
@@ -81,7 +81,7 @@ def original_of(request: Request) -> pl.DataFrame | None:
     return from_native(given).frame
 
 
-def checked(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
+def checked_figures(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
     """Return what was checked of risk and losses, where all of it holds."""
     guarantee = guarantee_of(manifest)
     # Which records were released is known, and of which labels their levels are.
@@ -104,7 +104,7 @@ def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
     return read_data(path, delimiter)
 
 
-def found_in(release: Opened[T, F, O], frame: pl.DataFrame) -> tuple[Finding, ...] | None:
+def found_in(release: ReleaseUnderCheck[T, F, O], frame: pl.DataFrame) -> tuple[Finding, ...] | None:
     """Return what the script finds in the files of a release; None where the records are in a database."""
     manifest = release.manifest
     if manifest.is_in_database:
@@ -175,7 +175,7 @@ def _hierarchies_of_released(
     if guarantee.recoded or guarantee.averaged or tuple(table_columns(frame)) != guarantee.columns:
         return None
     texts = pl.DataFrame([as_text(source.frame.get_column(column)) for column in guarantee.levels])
-    every = generalized(texts, source.hierarchies, guarantee.levels).with_row_index(RECORDS)
+    every = generalize_values(texts, source.hierarchies, guarantee.levels).with_row_index(RECORDS)
     classes = released_texts(frame, guarantee).select(list(guarantee.levels)).unique()
     rows = every.join(classes, on=list(guarantee.levels), how="semi", nulls_equal=True)[RECORDS]
     return _hierarchies(source.frame[rows.sort()], manifest, hierarchies)

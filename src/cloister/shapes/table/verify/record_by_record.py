@@ -9,7 +9,7 @@ from statistics import median
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
-from cloister.io.columns import packed
+from cloister.io.columns import pack_text
 from cloister.results import Checks
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
 from cloister.verification.script import Finding, Script, note
@@ -55,11 +55,11 @@ def find_differing(
     both |= {f"own_{place}": own[column] for column, place in places.items() if column in own.columns}
     labels = [
         pl.DataFrame({"place": f"{places[column]}", "value": bound.values, "label": bound.labels[level]}, LABELS)
-        for column, bound in ((column, original.hierarchies[column]) for column in labelled(guarantee))
+        for column, bound in ((column, original.hierarchies[column]) for column in labelled_columns(guarantee))
         for level in levels_of(guarantee, column)
     ]
     facts = {
-        "labelled": [places[column] for column in labelled(guarantee)],
+        "labelled": [places[column] for column in labelled_columns(guarantee)],
         "recorded": [places[column] for column in recorded_columns(guarantee)],
         "classes": [places[column] for column in guarantee.levels],
         "patient": numbers,
@@ -94,7 +94,7 @@ def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guaran
     )
 
 
-def labelled(guarantee: Guarantee) -> list[str]:
+def labelled_columns(guarantee: Guarantee) -> list[str]:
     """Return the quasi-identifiers that are released as labels."""
     return [column for column in guarantee.levels if column not in guarantee.averaged]
 
@@ -117,7 +117,7 @@ def ancestors(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Seri
         values = pl.concat([text.dtype.categories, pl.Series([None], dtype=pl.String)])
     own = values.to_frame("value").join(pairs, on="value", how="left", nulls_equal=True, maintain_order="left")["label"]
     if isinstance(text.dtype, pl.Enum):
-        own = packed(own, always=True).gather(text.to_physical().cast(pl.UInt32).fill_null(values.len() - 1))
+        own = pack_text(own, always=True).gather(text.to_physical().cast(pl.UInt32).fill_null(values.len() - 1))
     return own.alias(text.name)
 
 

@@ -206,11 +206,13 @@ def facts_of_promise(promised: Guarantee, sizes: tuple[int, int], delimiter: str
         "patients": patients,
         "cells": cells,
         "null_first": "coalesce({}, '')" if delimiter else "coalesce('+' || {}, '')",
-        "rules": [_filled(rule, promised, sizes, cells.get(rule.get("column", ""))) for rule in promised.rules],
+        "rules": [_fill_rule(rule, promised, sizes, cells.get(rule.get("column", ""))) for rule in promised.rules],
     }
 
 
-def _filled(rule: Description, promised: Guarantee, sizes: tuple[int, int], place: int | None) -> Mapping[str, object]:
+def _fill_rule(
+    rule: Description, promised: Guarantee, sizes: tuple[int, int], place: int | None
+) -> Mapping[str, object]:
     """Return a rule as the template takes it; without a kind where the released files do not suffice to judge it."""
     n, why = promised.released or 0, _why_unchecked(rule, promised)
     # the fewest and the most records that the original may have had
@@ -225,7 +227,7 @@ def is_judged(rule: Description, promised: Guarantee, sizes: tuple[int, int] | N
     """Return whether the released records suffice to judge a rule in SQL; of some, the sizes of classes say so."""
     if sizes is None and rule["model"] == "k-map":
         return False
-    return _filled(rule, promised, sizes or (0, 0), 1)["kind"] is not None
+    return _fill_rule(rule, promised, sizes or (0, 0), 1)["kind"] is not None
 
 
 def condition_of(

@@ -55,7 +55,7 @@ def protect_codes_of(
         raise NoSafeRelease(
             f"All {read.records.size} patients with codes would be suppressed. Allow coarser levels or ask for less."
         )
-    codes = taken(read.codes, known[rows])
+    codes = select_records(read.codes, known[rows])
     policy = asked.policy
     if isinstance(policy, str) and is_built(policy):
         policy = parse_policy(policy, codes, k_of(request))
@@ -77,7 +77,7 @@ def record_codes(read: ReadCodes, n_records: int) -> RecordCodes:
     return RecordCodes(np.concatenate([[0], np.cumsum(sizes)]), read.codes.items)
 
 
-def taken(codes: CodeSets, records: Integers) -> CodeSets:
+def select_records(codes: CodeSets, records: Integers) -> CodeSets:
     """Return some records; codes that none of them has are left out of the vocabulary."""
     offsets, items = take_sequences(codes.offsets, codes.items, records)
     used, place = np.unique(items, return_inverse=True)

@@ -14,14 +14,14 @@ from cloister.release.head import CLUSTERS
 from cloister.results import Checks, Verdict
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.format.data import Disassociation
-from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
+from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, count_miscounted, counts_allowed
 from cloister.shapes.disassociation.verify.recheck import chunk_failures, expectation_failures
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.disassociation.verify.verify import verify as verify_codes
 from cloister.shapes.table.format.guarantee import Guarantee
 from cloister.shapes.table.format.manifest import guarantee_of
-from cloister.shapes.table.verify.recheck import check_table, checked, derive, found_in, original_of, source_of
-from cloister.shapes.table.verify.verify import generalized
+from cloister.shapes.table.verify.recheck import check_table, checked_figures, derive, found_in, original_of, source_of
+from cloister.shapes.table.verify.verify import generalize_values
 from cloister.shapes.table_with_codes.format.data import (
     PRESENT,
     DerivedTableWithCodes,
@@ -30,7 +30,7 @@ from cloister.shapes.table_with_codes.format.data import (
     with_presence,
     words_of,
 )
-from cloister.verification.driver import Checker, Opened, Request
+from cloister.verification.driver import Checker, ReleaseUnderCheck, Request
 from cloister.verification.script import note
 
 from .statements import find_unfit
@@ -83,7 +83,7 @@ def sizes_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
 
 def counts_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
     """Return whether each code stands in rows of each class as often as some data set behind its clusters has it."""
-    return not miscounted(rows.select(CLASS, pl.col(SET).str.split(" ")), released)
+    return not count_miscounted(rows.select(CLASS, pl.col(SET).str.split(" ")), released)
 
 
 def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
@@ -114,7 +114,7 @@ class _Original:
     reduced: pl.DataFrame | None
 
 
-ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
+ReleaseFolder = ReleaseUnderCheck[TableWithCodesManifest, _Files, _Original]
 
 
 class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
@@ -151,9 +151,9 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         failures = [*found.failures, *codes.failures]
         promised = []
         if codes.holds:
-            promised = _compared(release, original)
+            promised = _compare_with_original(release, original)
             failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        of_table = (*found.checks, *checked(manifest, original.reduced))
+        of_table = (*found.checks, *checked_figures(manifest, original.reduced))
         checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
         return Verdict(f"{found.how}; {codes.how}", checks, tuple(failures), found.unchecked)
 
@@ -176,7 +176,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return expectation_failures(release.files.released, release.request)
 
 
-def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
+def _compare_with_original(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
     original, reduced, manifest, released = both.whole, both.reduced, release.manifest, release.files.released
     if original is None or reduced is None:
@@ -194,7 +194,7 @@ def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]
         ]
     source = source_of(reduced, manifest, release.request.hierarchies)
     texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in guarantee.levels])
-    labels = generalized(texts, source.hierarchies, guarantee.levels)
+    labels = generalize_values(texts, source.hierarchies, guarantee.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)
     classes = classes_of_rows(rows, column, released)
     known = classes.filter(classes["class"].is_not_null())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import ROOT, Hierarchy
 from cloister.io import EventColumns, EventSource, as_text
-from cloister.kernels.ragged import owners, picked, starts_of
+from cloister.kernels.ragged import owners, starts_of, take_runs
 from cloister.settings.reading import HowRead
 from cloister.sources import read_code_events
 
@@ -127,7 +127,7 @@ class Trajectories:
 
     def only(self, patients: Integers) -> "Trajectories":
         """Return the trajectories of some patients, over the same codes and ages; ``patients``: their places."""
-        offsets, places = picked(self.offsets, patients)
+        offsets, places = take_runs(self.offsets, patients)
         ids = None if self.ids is None else self.ids.gather(patients)
         return replace(self, offsets=offsets, codes=self.codes[places], ages=self.ages[places], ids=ids)
 

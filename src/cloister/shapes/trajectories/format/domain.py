@@ -89,7 +89,7 @@ class ValueTree:
         high = (low + width).astype(np.int32)
         names = tuple(labels[node] for node in order)
         plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
-        return replace(plain, released=_distinguished(plain, others))
+        return replace(plain, released=_distinguish_labels(plain, others))
 
     @property
     def n_nodes(self) -> int:
@@ -143,7 +143,7 @@ def _join(
     return others
 
 
-def _distinguished(tree: ValueTree, others: Sequence[Other]) -> Numbers:
+def _distinguish_labels(tree: ValueTree, others: Sequence[Other]) -> Numbers:
     """The node that each is released as, so that no two released nodes share a label, nor one with what got no node."""
     named = frozenset(tree.labels)
     # The lowest node that a label may be released as. It is kept from round to round: a label whose leaf was moved up
@@ -257,7 +257,9 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
     return best
 
 
-def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> FittedTrajectories:
+def fit_hierarchies(
+    trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown
+) -> FittedTrajectories:
     """Return trajectories and hierarchies that fit each other.
 
     The domain, in shares of which losses are measured, is the leaves of a hierarchy file, as Definition 4 has it; of
@@ -275,7 +277,7 @@ def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknow
         dropped = before - trajectories.n_pairs
     if isinstance(ages, IntervalHierarchy) and (ages.top is not None or ages.bottom is not None):
         ages = GroupedAges(ages)
-        trajectories = _grouped(trajectories, ages)
+        trajectories = _group_ages(trajectories, ages)
     strange = len(ages.outside(trajectories.age_values))
     if strange:
         raise InputError(
@@ -345,7 +347,7 @@ def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
     )
 
 
-def _grouped(trajectories: Trajectories, ages: GroupedAges) -> Trajectories:
+def _group_ages(trajectories: Trajectories, ages: GroupedAges) -> Trajectories:
     """The same with one age for all beyond a bound; pairs put in order again."""
     texts = [ages.text_of(age) for age in trajectories.age_values]
     values = list(dict.fromkeys(texts))  # ages ascend, and groups are at the ends

@@ -32,14 +32,14 @@ MOST_ACCUMULATED = 2
 cluster is never longer than its shortest patient, so that each pair of the original is counted twice at most."""
 
 
-def _rounded(loss: float) -> float:
+def _round_loss(loss: float) -> float:
     if round(loss, DECIMALS) != loss:
         raise ValueError("not rounded")
     return loss
 
 
-Accumulated = Annotated[float, Ge(0), Le(MOST_ACCUMULATED), AfterValidator(_rounded)]
-Loss = Annotated[float, Ge(0), Le(1), AfterValidator(_rounded)]
+Accumulated = Annotated[float, Ge(0), Le(MOST_ACCUMULATED), AfterValidator(_round_loss)]
+Loss = Annotated[float, Ge(0), Le(1), AfterValidator(_round_loss)]
 Weight = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(/0*[1-9][0-9]{0,17})?$")]
 Least = Annotated[int, Ge(2), Le(LARGEST)]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from cloister.errors import InputError, setting
 from cloister.io import EventColumns, EventSource, Query, read_table
-from cloister.io.attributes import AttributesTable, joined, ranks
-from cloister.io.columns import listed
+from cloister.io.attributes import AttributesTable, join_attributes, ranks
+from cloister.io.columns import list_columns
 from cloister.settings.reading import HowRead
 from cloister.sources import read_code_events
 
@@ -52,7 +52,7 @@ def read_given(
     trajectories, table = encode(source), None
     if attributes is not None:
         beside = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})
-        table = joined(beside.frame, trajectories.ids, beside.name, source.columns.id, source.name)
+        table = join_attributes(beside.frame, trajectories.ids, beside.name, source.columns.id, source.name)
     kept = source.name, source.columns, source.not_released, source.delimiter or ",", source.format, source.notes
     return GivenTrajectories(trajectories, table, *kept, source)
 
@@ -87,7 +87,8 @@ def attributes_of(table: AttributesTable | None, n_patients: int, sensitive: str
         return Attributes(np.zeros(n_patients, dtype=np.int64))
     if sensitive is not None and sensitive not in table.frame.columns:
         raise InputError(
-            f"{table.name} has no column {sensitive!r} to be sensitive. Its columns: {listed(table.frame.columns)}.",
+            f"{table.name} has no column {sensitive!r} to be sensitive. Its columns: "
+            f"{list_columns(table.frame.columns)}.",
             file=table.name,
             column=sensitive,
         )

@@ -19,7 +19,7 @@ from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Branches, Domain
 from cloister.kernels.clusters import Sequences
-from cloister.kernels.ragged import picked
+from cloister.kernels.ragged import take_runs
 from cloister.shapes.trajectories.format.data import (
     Attributes,
     CodeSetConstraint,
@@ -63,7 +63,7 @@ class Problem:
     def sequences(self, contents: Integers) -> Sequences:
         """Return distinct contents, by their numbers in ascending order, for the compiled search."""
         patients = self.order[self.first[contents]]
-        starts, places = picked(self.offsets, patients)
+        starts, places = take_runs(self.offsets, patients)
         present, symbol = np.unique(self.symbols[places], return_inverse=True)
         code, age, times = self.code[present], self.age[present], self.counts()[contents]
         return Sequences(starts, symbol.astype(np.int32), code, age, times, self.value[patients])
@@ -92,7 +92,7 @@ def units(weights: tuple[Fraction, Fraction], n_codes: int, n_ages: int) -> tupl
     return pair[0] // math.gcd(*pair), pair[1] // math.gcd(*pair)
 
 
-def pose(
+def build_problem(
     trajectories: Trajectories,
     trees: tuple[ValueTree, ValueTree],
     request: TrajectoriesRequest,
@@ -214,7 +214,7 @@ class AnonymizedTrajectories:
 
     def of(self, clusters: NDArray[np.integer]) -> "AnonymizedTrajectories":
         """Return some of the clusters, in the order asked for."""
-        offsets, places = picked(self.offsets, clusters)
+        offsets, places = take_runs(self.offsets, clusters)
         return replace(
             self, sizes=self.sizes[clusters], offsets=offsets, codes=self.codes[places], ages=self.ages[places]
         )

@@ -16,7 +16,7 @@ from cloister.hierarchy import suppress
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Domain, align, distances
 from cloister.kernels.clusters import Groups, Sequences, group
-from cloister.kernels.ragged import picked, starts_of
+from cloister.kernels.ragged import starts_of, take_runs
 from cloister.shapes.trajectories.format.data import (
     Attributes,
     Cost,
@@ -30,7 +30,7 @@ from cloister.shapes.trajectories.format.data import (
 from cloister.shapes.trajectories.format.domain import ValueTree
 
 from .figures import measure, outcomes_of, within
-from .problem import Alignment, AnonymizedTrajectories, Problem, ProtectedTrajectories, cut, pose, side_by_side
+from .problem import Alignment, AnonymizedTrajectories, Problem, ProtectedTrajectories, build_problem, cut, side_by_side
 
 MOST_PRICES = 2**30  # What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each
 # From domain, what makes the sequences of each block, k and l to the clusters of each block, as `group` finds them
@@ -87,7 +87,7 @@ def anonymize_under(
     cluster: ClusterBlocks | None = None,
 ) -> ProtectedTrajectories:
     """Anonymize under trees that are bound already."""
-    problem = pose(trajectories, trees, request, attributes)
+    problem = build_problem(trajectories, trees, request, attributes)
     k, share, diversity = request.k, 1, request.diversity
     if diversity is not None and diversity.column is not None:
         require_possible(problem, diversity)
@@ -110,7 +110,7 @@ def anonymize_under(
         kept = within(request.max_loss, request.weights, trajectories, released, alignment)
         gained = gained[np.unique(clusters.cluster_of()[kept])]
         left, cluster_of = np.unique(alignment.cluster_of[kept], return_inverse=True)
-        position = alignment.position[picked(trajectories.offsets, kept)[1]]
+        position = alignment.position[take_runs(trajectories.offsets, kept)[1]]
         released, alignment = released.of(left), Alignment(cluster_of.astype(np.int32), position)
         trajectories = trajectories.only(kept)
     losses = measure(trajectories, released, alignment, gained.sum(axis=0))
@@ -179,7 +179,7 @@ def gather(problem: Problem, contents: Sequence[Integers], groups: Sequence[Grou
     patient = np.empty(member.size, dtype=np.int64)
     patient[np.argsort(member, kind="stable")] = problem.order  # equal contents in the order of clusters
     position = np.empty(problem.symbols.size, dtype=np.int32)
-    position[picked(problem.offsets, patient)[1]] = np.concatenate([found.position for found in groups])
+    position[take_runs(problem.offsets, patient)[1]] = np.concatenate([found.position for found in groups])
     return FoundClusters(
         patient,
         np.concatenate([found.size for found in groups]),

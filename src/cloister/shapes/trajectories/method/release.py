@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.io import write_csv
 from cloister.io.attributes import AttributesTable, ranks
-from cloister.kernels.ragged import spread, starts_of
+from cloister.kernels.ragged import expand_runs, starts_of
 from cloister.release.folder import read_data
 from cloister.release.head import ATTRIBUTES
 from cloister.release.release import DataFileRelease
@@ -66,7 +66,7 @@ def order_of(released: AnonymizedTrajectories, alignment: Alignment, attributes:
     return np.lexsort((beside, rank))
 
 
-def written(
+def write_patients(
     released: AnonymizedTrajectories, alignment: Alignment, attributes: AttributesTable | None, order: Integers
 ) -> WrittenTrajectories:
     """Return what is written of the patients in this order."""
@@ -74,7 +74,7 @@ def written(
     starts, cluster = starts_of([len(each) for each in rows]), alignment.cluster_of[order]
     lengths, number = np.diff(starts)[cluster], np.arange(1, order.size + 1)
     texts = pl.DataFrame([pair for each in rows for pair in each], {CODE: pl.String, AGE: pl.String}, orient="row")
-    frame = pl.DataFrame({ID: np.repeat(number, lengths)}).hstack(texts[spread(starts[cluster], lengths)])
+    frame = pl.DataFrame({ID: np.repeat(number, lengths)}).hstack(texts[expand_runs(starts[cluster], lengths)])
     if attributes is None:
         return WrittenTrajectories(frame)
     return WrittenTrajectories(frame, pl.DataFrame({ID: number}).hstack(attributes.frame[order]))

@@ -15,11 +15,11 @@ from cloister.release.head import ATTRIBUTES
 from cloister.results import Verdict
 from cloister.settings.reading import how_read
 from cloister.shapes.trajectories.format.data import ID, Trajectories, WrittenTrajectories
-from cloister.shapes.trajectories.format.domain import FittedTrajectories, fitted
+from cloister.shapes.trajectories.format.domain import FittedTrajectories, fit_hierarchies
 from cloister.shapes.trajectories.format.facts import DerivedTrajectories
 from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
-from cloister.verification.driver import Checker, Opened, Request, origins
+from cloister.verification.driver import Checker, ReleaseUnderCheck, Request, origins
 
 from .statements import guarantee_from
 from .verify import Secret, losses_agree, verify
@@ -39,10 +39,10 @@ class TrajectoriesOriginal:
         asked, columns = manifest.settings, manifest.columns
         codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, self.code_hierarchy, "code_hierarchy")
         ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, self.age_hierarchy, "age_hierarchy")
-        return fitted(self.given.trajectories, codes, ages, asked.on_unknown_code)
+        return fit_hierarchies(self.given.trajectories, codes, ages, asked.on_unknown_code)
 
 
-ReleaseFolder = Opened[TrajectoriesManifest, WrittenTrajectories, Secret]
+ReleaseFolder = ReleaseUnderCheck[TrajectoriesManifest, WrittenTrajectories, Secret]
 
 
 class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Secret]):
@@ -50,7 +50,9 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
 
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
         """Read the data file and the attributes file."""
-        tables = {name: _numbered(frame.cast(pl.String), name) for name, frame in read_tables(folder, manifest).items()}
+        tables = {
+            name: _require_numbers(frame.cast(pl.String), name) for name, frame in read_tables(folder, manifest).items()
+        }
         return WrittenTrajectories(tables[manifest.data_file], tables.get(ATTRIBUTES))
 
     def read_original(
@@ -106,7 +108,7 @@ def read_original(request: Request, manifest: TrajectoriesManifest) -> Trajector
     return TrajectoriesOriginal(given, request.secret(), hierarchies.get("code"), hierarchies.get("age"))
 
 
-def _numbered(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+def _require_numbers(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     """A table whose ids are numbers, as a release writes them."""
     numbers = frame[ID].cast(pl.Int64, strict=False)
     if numbers.null_count() or not (numbers.cast(pl.String) == frame[ID]).all():

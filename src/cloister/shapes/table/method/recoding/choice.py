@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease, name_few
 from cloister.hierarchy import BoundHierarchy
-from cloister.io.columns import as_held, packed
+from cloister.io.columns import as_held, pack_text
 from cloister.kernels.shared_labels import MergedClasses, merge_prices
 from cloister.results import SearchResult
 from cloister.search import search
@@ -230,12 +230,12 @@ def choose(
         recoding = recoding_of(table, request)
         greedy = {CLUSTER: cluster, TOP_DOWN: specialize}.get(request.method or "")
         partition = _split(recoding, table, request) if greedy is None else greedy(recoding)
-        partition = _merged(recoding, _within_limit(recoding, recoding.settled(partition)), request, codes)
-        return _recoded(table, recoding, partition, None)
+        partition = _merge_classes(recoding, _within_limit(recoding, recoding.settled(partition)), request, codes)
+        return _recode_table(table, recoding, partition, None)
     problem = table.problem
     chosen = partial(search, request.search_name, store=request.store, threads=request.threads, report=report)
     if request.levels is not None:
-        result = _fixed(problem, request.levels)
+        result = _fixed_transformation(problem, request.levels)
     else:
         result = chosen(problem, time_limit=request.time_limit)
     levels = [result.levels[name] for name in problem.names]
@@ -252,7 +252,7 @@ def choose(
         partition = recode_locally(recoding, result)
     else:
         partition = recoding.full_domain(levels, problem.kept_rows(levels))
-    return _recoded(table, recoding, _merged(recoding, partition, request, codes), result)
+    return _recode_table(table, recoding, _merge_classes(recoding, partition, request, codes), result)
 
 
 def _split(recoding: TableRecoding, table: EncodedTable, request: TableRequest) -> Partition:
@@ -290,7 +290,7 @@ def _relevance_in(explored: Regions, recoding: TableRecoding, target: pl.Series)
     return relevance(columns, target.gather(records))
 
 
-def _merged(
+def _merge_classes(
     recoding: TableRecoding, partition: Partition, request: TableRequest, codes: RecordCodes | None
 ) -> Partition:
     if request.merge_bound is None or codes is None:
@@ -299,7 +299,9 @@ def _merged(
     return _within_limit(recoding, recoding.settled(merged))
 
 
-def _recoded(table: EncodedTable, recoding: TableRecoding, partition: Partition, result: SearchResult | None) -> Choice:
+def _recode_table(
+    table: EncodedTable, recoding: TableRecoding, partition: Partition, result: SearchResult | None
+) -> Choice:
     recoding.check(partition)
     names, released = recoding.problem.names, recoding.released(partition)
     place = np.full(recoding.n_rows, SUPPRESSED)
@@ -375,7 +377,7 @@ def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
             )
 
 
-def _fixed(problem: SearchProblem, levels: Mapping[str, int]) -> SearchResult:
+def _fixed_transformation(problem: SearchProblem, levels: Mapping[str, int]) -> SearchResult:
     check_levels(problem, levels)
     candidate = problem.measure([levels[name] for name in problem.names])
     if not problem.is_safe(candidate):
@@ -400,6 +402,8 @@ def at_level(column: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Ser
     """Return the label of each value at a level, packed."""
     labels = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))
     present = [value for value in hierarchy.values if value is not None]
-    named = packed(pl.Series([*(labels[value] for value in present), labels.get(None)], dtype=pl.String), always=True)
+    named = pack_text(
+        pl.Series([*(labels[value] for value in present), labels.get(None)], dtype=pl.String), always=True
+    )
     position = as_held(column).cast(pl.Enum(present)).to_physical().cast(pl.UInt32).fill_null(len(present))
     return named.gather(position).alias(column.name)

@@ -17,7 +17,7 @@ from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, joi
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels
 
-from .mondrian import blocks, divided, mondrian
+from .mondrian import blocks, divide_rows, mondrian
 from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 MOST_TRANSFORMATIONS = 20_000  # that are tried
@@ -86,7 +86,7 @@ def _classes_at(
     labels = (np.cumsum(is_large) - 1)[found.labels[is_in]]
     holds[is_large] = recoding.checker.holds(rest[is_in], labels, int(is_large.sum()))
     is_in = holds[found.labels]
-    return divided(rest[is_in], found.labels[is_in]) if is_in.any() else [], rest[~is_in]
+    return divide_rows(rest[is_in], found.labels[is_in]) if is_in.any() else [], rest[~is_in]
 
 
 def n_transformations(problem: SearchProblem) -> int:
@@ -153,13 +153,13 @@ def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSF
     allowed.
     """
     prices, least = prices_of(recoding), _least_size(recoding)
-    found = [_completed(recoding, prices, *cheapest_classes(recoding, least))]
+    found = [_complete_clusters(recoding, prices, *cheapest_classes(recoding, least))]
     with suppress(NoSafeRelease):
         found.append(mondrian(recoding))
     if n_transformations(recoding.problem) > most:
         pieces = [one for rows in blocks(recoding, block) for one in _grown(recoding, prices, rows, least)]
         left = np.concatenate([recoding.canonical[:0], *(rows for rows, is_complete in pieces if not is_complete)])
-        found.append(_completed(recoding, prices, [rows for rows, is_complete in pieces if is_complete], left))
+        found.append(_complete_clusters(recoding, prices, [rows for rows, is_complete in pieces if is_complete], left))
 
     def loss(partition: Partition) -> tuple[bool, float]:
         settled = recoding.settled(partition)
@@ -169,7 +169,7 @@ def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSF
     return min(found, key=loss)
 
 
-def _completed(
+def _complete_clusters(
     recoding: TableRecoding, prices: Prices, complete: list[NDArray[np.int64]], left: NDArray[np.int64]
 ) -> Partition:
     """Join the rows left with the clusters there are, and those that violate a rule with others."""
@@ -239,14 +239,14 @@ class _Clustering:
         self._maps = task.maps
         self._singles = single_clusters(task.rows, task.maps, prices.lowest)
         self._members = [rows.tolist() for rows in complete]
-        self._clusters = self._labelled(complete)
+        self._clusters = self._label_clusters(complete)
         # Rows of two classes at the highest levels may never be joined.
         every, highest = np.arange(recoding.n_rows), recoding.problem.highest.tolist()
         self._reach = classes_of([recoding.at(j, level, every) for j, level in enumerate(highest)])[0]
         firsts = np.array([members[0] for members in self._members], dtype=np.int64)
         self._n_within = np.bincount(self._reach[firsts], minlength=recoding.n_rows)
 
-    def _labelled(self, groups: list[NDArray[np.int64]]) -> Clusters:
+    def _label_clusters(self, groups: list[NDArray[np.int64]]) -> Clusters:
         """Clusters by their labels, one for each group of rows, and room for one for each row that was left."""
         size_of = np.array([group.size for group in groups], dtype=np.int64)
         room = self._recoding.n_rows - int(size_of.sum())

@@ -161,7 +161,7 @@ class _Tree:
         self._most_rows = most_rows
         # The classes at the highest levels allowed: one, unless levels are bounded.
         rows, highest = recoding.canonical, recoding.problem.highest.tolist()
-        groups = divided(rows, classes_of([recoding.at(j, level, rows) for j, level in enumerate(highest)])[0])
+        groups = divide_rows(rows, classes_of([recoding.at(j, level, rows) for j, level in enumerate(highest)])[0])
         if not most_rows:  # blocks are of all rows
             groups = [group for group in groups if self._checker.accepts(group)]
         sizes = np.array([group.size for group in groups], dtype=np.int64)
@@ -288,7 +288,7 @@ class _Tree:
         return self._n_of_size + Counter(groups.tolist()) - Counter(instead_of.tolist())
 
 
-def divided(rows: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def divide_rows(rows: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return rows by their labels, ascending; within a label in the order they came."""
     order = np.argsort(labels, kind="stable")
     ends = np.flatnonzero(np.diff(labels[order])) + 1

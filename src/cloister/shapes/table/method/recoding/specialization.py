@@ -51,11 +51,11 @@ def specialize(recoding: TableRecoding) -> Partition:
         raise no_safe_transformation(problem, complete=True)
     best = min(islice(descents(problem), DESCENTS), key=lambda candidate: (candidate.loss, candidate.tie_break))
     starts = [problem.top, best.levels]
-    found = [recoding.settled(lowered(recoding, levels)) for levels in dict.fromkeys(starts)]
+    found = [recoding.settled(lower_levels(recoding, levels)) for levels in dict.fromkeys(starts)]
     return min(found, key=recoding.measure)
 
 
-def lowered(recoding: TableRecoding, levels: Sequence[int]) -> Partition:
+def lower_levels(recoding: TableRecoding, levels: Sequence[int]) -> Partition:
     """Return a transformation after all replacements that are safe and worth it, the one that saves most first."""
     cuts = _Cuts(recoding, levels)
     waiting = [entry for j, level in enumerate(levels) for entry in cuts.nodes(j, level)]
@@ -96,7 +96,7 @@ class _Cuts:
             return []
         nodes = [CutLabel(j, level, code) for code in np.unique(self._code[j, rows]).tolist()]
         labels = self._recoding.coded[j].labels[level]
-        return [(-self._saved(node), j, level, labels[node.code] or "", node) for node in nodes]
+        return [(-self._loss_saved(node), j, level, labels[node.code] or "", node) for node in nodes]
 
     def lower(self, node: CutLabel, rows: NDArray[np.int64]) -> bool:
         """Replace a label by those below it, if that is safe and worth it; return whether it was."""
@@ -143,7 +143,7 @@ class _Cuts:
         price: NDArray[np.float64] = costs.weight[attribute] * leaves / costs.domain[attribute]
         return price
 
-    def _saved(self, node: CutLabel) -> float:
+    def _loss_saved(self, node: CutLabel) -> float:
         """What all records of a label lose less by those below it; whole leaves, so that no order of rows matters."""
         costs, rows, (j, level, code) = self._task.costs, self.rows_of(node), node
         below = costs.leaves[costs.start[j, level - 1] + self._recoding.at(j, level - 1, rows)]

@@ -178,9 +178,9 @@ class TableRecoding:
                 lost = level if self.loss.by_level else leaves - 1
                 total.append(int(records @ lost[texts]))
             return self.problem.aggregate(attribute_losses(task, total, suppressed))
-        return self.loss.measure(self._generalized(partition, released, used, suppressed)).loss
+        return self.loss.measure(self._generalize(partition, released, used, suppressed)).loss
 
-    def _generalized(
+    def _generalize(
         self, partition: Partition, released: Released, used: Sequence[Sequence[int]], suppressed: int
     ) -> Generalized:
         """What other losses look at; all suppressed records are one class."""
