@@ -117,7 +117,7 @@ def node_times(patients: Path, claims: Path, plan: Path, manifest: Row) -> Row:
     drawn = time.perf_counter()
     matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, available_cores())
     listed = time.perf_counter()
-    held = matching.contained(levels, draws)
+    held = matching.mark_contained(levels, draws)
     matching.sizes(levels, draws, held, most=THRESHOLD_K)
     judged = time.perf_counter()
     matching.sizes(levels, draws, held)
@@ -141,8 +141,8 @@ def _truncated(encoded: EncodedClaims) -> list[Row]:
         {
             "percentile": percentile,
             "limit": found.limit(percentile),
-            "claims_lost": float((~found.kept(percentile)).mean()),
-            "patients_cut": float(ReleasedClaims.everything(encoded, found.kept(percentile)).truncated.mean()),
+            "claims_lost": float((~found.mark_kept(percentile)).mean()),
+            "patients_cut": float(ReleasedClaims.everything(encoded, found.mark_kept(percentile)).truncated.mean()),
         }
         for percentile in PERCENTILES
     ]

@@ -137,7 +137,7 @@ def test_flag_aware_candidates_are_the_same_by_words_and_one_by_one(seed, most):
             patched.setattr(claim_leeway, "DENSE_CELLS", dense_from)
             matching = matching_of(released, power)
             none = matching.sizes(levels, draws) == 0
-            found.append((matching.tolerated(levels, draws, most=most), matching.nearest(levels, draws, none)))
+            found.append((matching.count_tolerated(levels, draws, most=most), matching.nearest(levels, draws, none)))
 
     assert np.array_equal(found[0][0], found[1][0])
     assert np.array_equal(found[0][1], found[1][1])

@@ -54,10 +54,10 @@ def test_every_draw_has_the_class_of_the_oracle(data):
         sizes = [tables.class_size(i, need) for (i, _), need in zip(plainly, wanted)]
         tolerant = [tables.tolerant_size(i, need) for (i, _), need in zip(plainly, wanted)]
 
-        assert held == matching.contained(levels, draws).tolist()
+        assert held == matching.mark_contained(levels, draws).tolist()
         assert sizes == matching.sizes(levels, draws).tolist()
         assert [min(2, size) for size in sizes] == matching.sizes(levels, draws, most=2).tolist()
-        assert tolerant == (matching.sizes(levels, draws) + matching.tolerated(levels, draws)).tolist()
+        assert tolerant == (matching.sizes(levels, draws) + matching.count_tolerated(levels, draws)).tolist()
 
 
 @given(st.data())
@@ -96,7 +96,7 @@ def test_the_tolerant_risk_is_exact(data):
     if plainly:
         share = np.bincount(draws.patients, minlength=released.encoded.n_patients)[draws.patients]
         weights = 1.0 / (share * int(released.patients.sum()))
-        sizes = matching.sizes([0, 1, 0], draws) + matching.tolerated([0, 1, 0], draws)
+        sizes = matching.sizes([0, 1, 0], draws) + matching.count_tolerated([0, 1, 0], draws)
 
         assert sizes.min() >= 1
         assert float(exact_tolerant_risk(plain(released, [0, 1, 0]), power.tolist())) == pytest.approx(

@@ -150,7 +150,7 @@ def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
     knowledge = DrawnKnowledge(hospital, power, asked.seed, draws=draws)
     passed = []
     for percentile in asked.truncation:
-        released = ReleasedClaims.everything(hospital, Cut(hospital).kept(percentile))
+        released = ReleasedClaims.everything(hospital, Cut(hospital).mark_kept(percentile))
         losses = level_losses(released, weights)
         matching = matching_of(released, power)
         tests = [NodeRisk(matching, knowledge, asked.k, basis) for basis in Basis]
@@ -211,7 +211,7 @@ def test_no_node_is_an_error_without_values(hospital):
 
 def fine_node(hospital):
     """A release with a quarter of the draws flagged: too many."""
-    released = ReleasedClaims.everything(hospital, Cut(hospital).kept(95))
+    released = ReleasedClaims.everything(hospital, Cut(hospital).mark_kept(95))
     return released, (3, 1, 2)
 
 

@@ -109,7 +109,7 @@ def test_what_is_released_holds(target):
 
 def test_a_manifest_is_what_its_type_writes(target):
     """Read as its type and written again, it says the same."""
-    assert parse_manifest(read_manifest(target.release)).published() == json.loads(target.before["release.json"])
+    assert parse_manifest(read_manifest(target.release)).as_json() == json.loads(target.before["release.json"])
 
 
 def test_files_are_those_of_the_manifest_and_private(target):
@@ -466,7 +466,7 @@ def broken_by_comparing(folder, manifest, form):
             if form == "table_with_codes" and not broken:
                 column, promised = manifest.codes.column, guarantee_of(manifest)
                 broken = codes_in_table.broken(files.frame, promised, column, files.released)
-        return broken, broken or checker.derive(opened).differing(manifest.published()) + checker.contradictions(opened)
+        return broken, broken or checker.derive(opened).differing(manifest.as_json()) + checker.contradictions(opened)
     except CloisterError as error:
         return None, [error.text]
 

@@ -33,9 +33,9 @@ def locally(recoded):
 METHODS = {
     "local": locally,
     "mondrian": mondrian,
-    "top-down": lambda recoded: recoded.settled(specialize(recoded)),
-    "cluster": lambda recoded: recoded.settled(cluster(recoded)),
-    "cluster, grown": lambda recoded: recoded.settled(cluster(recoded, most=0)),
+    "top-down": lambda recoded: recoded.settle(specialize(recoded)),
+    "cluster": lambda recoded: recoded.settle(cluster(recoded)),
+    "cluster, grown": lambda recoded: recoded.settle(cluster(recoded, most=0)),
 }
 
 
@@ -214,7 +214,7 @@ def test_specialization_gives_each_value_one_label(ruled):
 def test_clusters_never_lose_more_than_mondrian(ruled):
     """Under the same rules and limit, the loss of clusters is at most that of Mondrian."""
     recoded = recoding(ruled)
-    one, other = attempt(METHODS["cluster"], recoded), attempt(lambda it: it.settled(mondrian(it)), recoded)
+    one, other = attempt(METHODS["cluster"], recoded), attempt(lambda it: it.settle(mondrian(it)), recoded)
 
     if other is not None and recoded.suppressed(other) <= recoded.problem.limit:
         assert recoded.suppressed(one) <= recoded.problem.limit
@@ -275,7 +275,7 @@ def test_classes_that_look_alike_are_judged_together():
     recoded = recoding(case)
     partition = Partition(np.arange(3), np.array([[1], [1], [1]]))
     alone = recoded.checker.holds(np.arange(3), np.arange(3), 3)
-    kept = recoded.settled(partition)
+    kept = recoded.settle(partition)
 
     assert alone.tolist() == [False, False, False]
     assert recoded.released(partition).n_classes == 2

@@ -71,7 +71,7 @@ def compare_manifests(manifests: Mapping[str, AnyManifest]) -> Comparison:
 
 def _differing(manifests: Mapping[str, AnyManifest]) -> dict[str, dict[str, str | None]]:
     """Settings that differ between releases of one shape, in order of their names."""
-    flat = {name: dict(_flat(manifest.settings.published(), "")) for name, manifest in manifests.items()}
+    flat = {name: dict(_flat(manifest.settings.as_json(), "")) for name, manifest in manifests.items()}
     shapes = {name: manifest.shape for name, manifest in manifests.items()}
     keys = sorted({key for settings in flat.values() for key in settings})
     return {

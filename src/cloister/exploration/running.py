@@ -75,7 +75,7 @@ class ExplorationData:
     def prepared(self, setting: Setting) -> Prepared:
         """Return what is about to be done under a setting."""
         shape = shape_of(self.shape)
-        options = shape.changed(self.options, setting)
+        options = shape.with_settings(self.options, setting)
         shape.check(options)
         return shape.prepare(options, Run(), self.data(options))
 
@@ -107,14 +107,14 @@ def explore_settings(
             raise InputError(f"{asked.out.name} is a release. Take another folder for {called('out')}.")
     grid: dict[str, tuple[object, ...]] = {}
     settings: Sequence[Setting]
-    ground = ExplorationData(shape, work.changed(options, {}))
+    ground = ExplorationData(shape, work.with_settings(options, {}))
     if asked.grid == FRONTIER:
         if not isinstance(work, WithFrontier):
             raise InputError(f"{GRID} {FRONTIER} is for tables. Give keys and values, as {EXAMPLE}.")
         settings = work.frontier(ground.options, ground.data)
     else:
         wanted = asked.grid or work.usual_grid
-        grid = {key: tuple(work.typed(options, key, word) for word in words) for key, words in wanted.items()}
+        grid = {key: tuple(work.parse_word(options, key, word) for word in words) for key, words in wanted.items()}
         work.check_grid(options, grid)
         settings = settings_in(grid)
     for one in settings:

@@ -51,7 +51,7 @@ class KeyedShape(Generic[Options]):
         if "k" not in grid and not options.k:
             raise InputError(f"k is needed. Give {setting('k')}, or {EXAMPLE}.")
 
-    def typed(self, _options: Options, key: str, word: object) -> object:
+    def parse_word(self, _options: Options, key: str, word: object) -> object:
         """Return the value of a key that a word of a grid stands for; what is no text stands for itself."""
         head, column = self._split(key)
         problem = InputError(f"{GRID}: {key} has no such value.")
@@ -66,7 +66,7 @@ class KeyedShape(Generic[Options]):
             return value
         raise problem
 
-    def changed(self, options: Options, setting: Keywords) -> Options:
+    def with_settings(self, options: Options, setting: Keywords) -> Options:
         """Return the settings with the values of a grid in their place."""
         for key, value in setting.items():
             head, column = (key, "") if isinstance(value, Mapping) else self._split(key)

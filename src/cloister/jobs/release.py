@@ -177,7 +177,7 @@ def finish_job(
     reports = report_of_job(folder, described, manifests)
     for name, content in reports.items():
         write_private(folder / name, content)
-    manifest: Manifest = described.published() | {"files": described.files | hashes_of(folder, reports)}
+    manifest: Manifest = described.as_json() | {"files": described.files | hashes_of(folder, reports)}
     write_private(folder / MANIFEST, json_bytes(manifest))
     return manifest
 

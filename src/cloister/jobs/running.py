@@ -261,7 +261,7 @@ def _write_part(
     with prepared.run.watch.stage("write"):
         manifest = release.write_into(folder, secret, own)
     written = manifest, read_figures(folder)
-    return release, WrittenRelease(manifest.published(), *warnings_and_notes(prepared, release, *written))
+    return release, WrittenRelease(manifest.as_json(), *warnings_and_notes(prepared, release, *written))
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:

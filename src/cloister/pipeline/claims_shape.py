@@ -96,19 +96,19 @@ class ClaimsShape:
             stated=stated,
         )
 
-    def typed(self, options: ClaimsOptions, key: str, word: object) -> object:
+    def parse_word(self, options: ClaimsOptions, key: str, word: object) -> object:
         """Return the value of a key of the plan that a word of a grid stands for."""
         problem = InputError(f"{GRID}: {key} has no such value.")
         for value in candidates(word):
             try:
-                self.changed(options, {key: value})
+                self.with_settings(options, {key: value})
             except InputError as error:
                 problem = error
             else:
                 return value
         raise problem
 
-    def changed(self, options: ClaimsOptions, setting: Keywords) -> ClaimsOptions:
+    def with_settings(self, options: ClaimsOptions, setting: Keywords) -> ClaimsOptions:
         """Return the settings with values in their places in the plan."""
         plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
         return ClaimsWithPlan(**vars(options) | {"stated": plan, "levels_from": None})

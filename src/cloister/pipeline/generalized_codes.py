@@ -51,7 +51,7 @@ def protect_by_generalization(
         left_out = left_out_of(given.n_empty, settings.k, given.codes.n_records - released.n_records)
         derived = DerivedTerms(released, settings, left_out, beside)
         utility = utility_of(derived.facts[0], request, protected)
-        stated = describe_code_sets(given, settings, str(request.method)) | {"utility": utility.published()}
+        stated = describe_code_sets(given, settings, str(request.method)) | {"utility": utility.as_json()}
         check_useful(protected.figures.ncp, accept_empty=request.accept_empty)
     return GeneralizedCodesRelease(
         manifest=add_provenance(

@@ -349,7 +349,7 @@ def protect_table_in_database(
         format="parquet",
         table=table,
         made=made,
-        also={TABLE: place.published()},
+        also={TABLE: place.as_json()},
     )
 
 

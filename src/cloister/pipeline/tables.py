@@ -71,7 +71,7 @@ class TableRun:
         ``also``: further parts of its manifest
         """
         frame, derived = self.protected.frame, derived or self.derived
-        stated = derived.stated.published() | (also or {})
+        stated = derived.stated.as_json() | (also or {})
         every: dict[str, object] = {
             "data": frame,
             "frame": frame,

@@ -105,11 +105,11 @@ def protect_trajectories(
         stated = {
             "shape": "trajectories",
             "method": str(request.method),
-            "settings": asked.published(),
-            "columns": columns.published(),
+            "settings": asked.as_json(),
+            "columns": columns.as_json(),
             "guarantee": {"verified": True, "one_row_per_patient": "ids" if has_ids else "assumed"},
-            "utility": utility.published(),
-            "clustering": Clustering(blocks=protected.blocks).published(),
+            "utility": utility.as_json(),
+            "clustering": Clustering(blocks=protected.blocks).as_json(),
         }
         if request.workload is not None:
             exact["accuracy"] = _accuracy(

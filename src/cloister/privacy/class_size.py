@@ -366,8 +366,8 @@ class DeltaPresence(PopulationRule):
         if self.lower > self.upper or self.upper == 0 or (self.lower, self.upper) == (0, 1):
             raise InputError(
                 f"delta-presence from {write_number(self.lower)} to {write_number(self.upper)} cannot be met or "
-                "promises nothing: the lower bound must not be above the upper one, the upper one above 0, and not both 0 "
-                "and 1."
+                "promises nothing: the lower bound must not be above the upper one, the upper one above 0, and not "
+                "both 0 and 1."
             )
         self._keep_name()
 

@@ -63,9 +63,9 @@ class Derived(ABC):
 def publish_part(part: Part) -> object:
     """Return a part of a manifest as JSON has it."""
     if isinstance(part, Section):
-        return part.published()
+        return part.as_json()
     if isinstance(part, Sequence) and not isinstance(part, str):
-        return [one if isinstance(one, str) else one.published() for one in part]
+        return [one if isinstance(one, str) else one.as_json() for one in part]
     return dict(part) if isinstance(part, Mapping) else part
 
 

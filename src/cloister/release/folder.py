@@ -45,7 +45,7 @@ class ListsFiles(Protocol):
     def files(self) -> dict[str, str]:
         """The hash of each file, by its name."""
 
-    def published(self) -> Manifest:
+    def as_json(self) -> Manifest:
         """Return the manifest as JSON has it."""
 
 
@@ -248,7 +248,7 @@ def report_json(manifest: ListsFiles, warnings: Sequence[str], shown: Mapping[st
     ``shown``: the figures of a release by ``figures``, of a job its parts by ``parts``
     """
     files = {name: digest for name, digest in manifest.files.items() if name not in REPORTS}
-    release = manifest.published() | {"files": files}
+    release = manifest.as_json() | {"files": files}
     return json_bytes({"schema": manifest.schema_, "warnings": warnings, "release": release, **shown})
 
 

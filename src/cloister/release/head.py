@@ -67,7 +67,7 @@ class Section(BaseModel):
         required = {name for name, field in cls.model_fields.items() if field.is_required()}
         return cls.model_validate({name: one for name, one in fields.items() if one is not None or name in required})
 
-    def published(self) -> Manifest:
+    def as_json(self) -> Manifest:
         """Return the section as JSON has it, without what was not set."""
         found: Manifest = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return found
@@ -203,9 +203,9 @@ class ManifestHead(Section):
     attack: AttackSummary | None = None
     is_whole: ClassVar[bool] = True  # whether each record, or row, has all codes of its patient together
 
-    def published(self) -> Manifest:
+    def as_json(self) -> Manifest:
         """Return the manifest as JSON has it, its keys in the one order there is."""
-        found = super().published()
+        found = super().as_json()
         between = [name for name in found if name not in (*FIRST, *LAST)]
         return {name: found[name] for name in (*FIRST, *between, *LAST) if name in found}
 
@@ -294,7 +294,7 @@ def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
     """Return what JSON says as a section, or None and the places where it says something else; quotes no value."""
     try:
         found = kind.model_validate_json(json.dumps(content))
-        if same(found.published(), content):
+        if same(found.as_json(), content):
             return found, []
         return None, ["numbers in place of true or false"]  # which are equal in Python
     except ValidationError as error:

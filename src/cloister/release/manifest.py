@@ -76,14 +76,14 @@ def parse_manifest(manifest: Manifest) -> AnyManifest:
 
 def with_parts(manifest: AnyManifest, **parts: object) -> AnyManifest:
     """Return a manifest with other parts, as JSON has them."""
-    return parse_manifest(manifest.published() | parts)
+    return parse_manifest(manifest.as_json() | parts)
 
 
 def rules_of(manifest: AnyManifest) -> list[Manifest]:
     """Return all that is promised, of the codes of a table as well: each rule by the names of its numbers."""
     codes = getattr(manifest, "codes", None)
     sections: list[Section] = [manifest.guarantee, *([] if codes is None else [codes.guarantee])]
-    return [rule for section in sections for rule in section.published()["rules"]]
+    return [rule for section in sections for rule in section.as_json()["rules"]]
 
 
 def rule_words(rule: Manifest) -> str:

@@ -117,7 +117,7 @@ class Release(ABC):
 
     def summary(self) -> Manifest:
         """Return the manifest: settings, guarantee, utility, risk, search."""
-        return self.manifest.published()
+        return self.manifest.as_json()
 
     def verify(self) -> Verdict:
         """Check the protected records again.
@@ -173,7 +173,7 @@ class Release(ABC):
         except BaseException:
             self.rollback()
             raise
-        return manifest.published()
+        return manifest.as_json()
 
     def commit(self, partial: Path) -> None:  # noqa: B027  (most releases are their folder alone)
         """Make what was written outside the folder stay; the last thing that is done before the folder appears.
@@ -196,7 +196,7 @@ class Release(ABC):
         if inside is not None:
             figures = exact_figures_of(counts, self.original_counts(), figures)
             exact = self.custody.figures | found
-            write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest.published()}))
+            write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest.as_json()}))
             for name, content in report_files(manifest, figures, exact).items():
                 write_private(inside / name, content)
         return manifest
@@ -229,12 +229,12 @@ class Release(ABC):
         }
         seconds = round(time.perf_counter() - started, DIGITS)
         spent = {"write": seconds, "total": round(manifest.seconds.total + seconds, DIGITS)}
-        manifest = with_parts(manifest, seconds=manifest.seconds.published() | spent, **more)
+        manifest = with_parts(manifest, seconds=manifest.seconds.as_json() | spent, **more)
         reports = report_files(manifest, figures)
         for name, content in reports.items():
             write_private(partial / name, content)
         manifest = with_parts(manifest, files=manifest.files | hashes_of(partial, reports))
-        write_private(partial / MANIFEST, json_bytes(manifest.published()))
+        write_private(partial / MANIFEST, json_bytes(manifest.as_json()))
         return manifest, counts, figures, found
 
 
@@ -267,7 +267,7 @@ class DataFileRelease(Release):
 
 def in_rows(manifest: AnyManifest) -> list[tuple[str, str]]:
     """Return what a release is, what it promises and what it lost, a row each."""
-    n, lost = manifest.records, {"mean_loss": getattr(manifest, "mean_loss", None)} | manifest.utility.published()
+    n, lost = manifest.records, {"mean_loss": getattr(manifest, "mean_loss", None)} | manifest.utility.as_json()
     losses = ", ".join(f"{word} {lost[name]:.3f}" for name, word in LOSSES.items() if isinstance(lost.get(name), float))
     return [
         ("release", f"{manifest.shape} by {manifest.method}: {n.released} released, {n.suppressed} suppressed"),

@@ -86,7 +86,7 @@ def _number(value: object) -> str:
 
 def _settings(settings: Section) -> list[tuple[str, str]]:
     """Settings, one a line: the source first, and the delimiter last, as it is known when files are written."""
-    facts = settings.published()
+    facts = settings.as_json()
     written = {"delimiter": facts.pop("delimiter")} if "delimiter" in facts else {}
     return list(_flat({"source": facts["source"]} | facts | written, ""))
 

@@ -132,10 +132,10 @@ class Shape(Protocol[Options, Read]):
     def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> Options:
         """Return the settings of a part: those of all parts, its own, and what its sources say."""
 
-    def typed(self, options: Options, key: str, word: object) -> object:
+    def parse_word(self, options: Options, key: str, word: object) -> object:
         """Return the value that a word of a grid stands for under a key."""
 
-    def changed(self, options: Options, setting: Keywords) -> Options:
+    def with_settings(self, options: Options, setting: Keywords) -> Options:
         """Return the settings with the values of a grid in their place."""
 
     def check_grid(self, options: Options, grid: Keywords) -> None:

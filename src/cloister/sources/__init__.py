@@ -51,7 +51,9 @@ def make_input(profile: Profile, files: Files, form: Form) -> Source:
         found = _with_ages(found, people)
         frame = found.frame
     elif form == "claims":
-        frame = found.frame.with_columns(found.dated(name)["start"].cast(pl.String).alias(name) for name in (DATE, END))
+        frame = found.frame.with_columns(
+            found.dates_of(name)["start"].cast(pl.String).alias(name) for name in (DATE, END)
+        )
         frame = frame.select(ID, DATE, END, *_others(frame, (ID, DATE, END)))
     else:
         frame = found.frame.select(ID, CODE, *_others(found.frame, (ID, CODE, DATE)))
@@ -62,7 +64,7 @@ def make_input(profile: Profile, files: Files, form: Form) -> Source:
 
 def _table(people: People) -> SourceRecords:
     """One row a patient: the date of birth where the day is known, and the year."""
-    births = people.dated(BIRTH)
+    births = people.dates_of(BIRTH)
     day = births["start"].to_frame().select(pl.when(births["whole"]).then(pl.col("start"))).to_series()
     columns = [ID, BIRTH, "birth_year", *_others(people.frame, (ID, BIRTH))]
     frame = people.frame.with_columns(
@@ -73,7 +75,7 @@ def _table(people: People) -> SourceRecords:
 
 def _patients(people: People) -> SourceRecords:
     """One row a patient, of whom claims tell the rest; where no day of birth is known, the first of month or year."""
-    births = people.dated(BIRTH)
+    births = people.dates_of(BIRTH)
     frame = people.frame.select(ID, births["start"].cast(pl.String).alias(BIRTH), _sex())
     whole = int((births["start"].is_not_null() & ~births["whole"]).sum())
     taken = (f"{whole:,} dates of birth without a day were taken as the first of the month or year",) if whole else ()
@@ -89,9 +91,9 @@ def _sex() -> pl.Expr:
 
 def _with_ages(conditions: SourceRecords, people: People) -> SourceRecords:
     """One row a code and age of a patient: completed years."""
-    born = people.dated(BIRTH)
+    born = people.dates_of(BIRTH)
     births = people.frame.select(ID, born["start"].alias("born")).filter(pl.col("born").is_not_null())
-    conditions.dated(DATE)
+    conditions.dates_of(DATE)
     if AGE not in conditions.frame.columns:
         conditions = replace(conditions, frame=conditions.frame.with_columns(pl.lit(None, pl.String).alias(AGE)))
     has_age = conditions.frame[AGE].is_not_null()

@@ -125,7 +125,7 @@ def claims(files: Files) -> SourceRecords:
     done = [_codes_of(one, PROCEDURES) for one in by_kind["Procedure"] if one.text("status") not in NOT_DONE]
     records = _make_records(by_kind, had, done) if by_kind["Claim"] else _visits(by_kind, had, done)
     n_left = len(by_kind["Procedure"]) - len(done)
-    return records.noted(n_left, "procedures that are not done, in preparation or in error")
+    return records.with_note(n_left, "procedures that are not done, in preparation or in error")
 
 
 def _person(resource: _Resource) -> Row:

@@ -54,7 +54,7 @@ class SourceRecords:
             f"{have} {found} ({where}). {advice}.", file=file, row=None if line else row, line=line, column=column
         )
 
-    def dated(self, column: str) -> pl.DataFrame:
+    def dates_of(self, column: str) -> pl.DataFrame:
         """The dates of a column, as `parsed` returns them."""
         dates = parse_dates(self.frame[column])
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
@@ -68,9 +68,9 @@ class SourceRecords:
     def without(self, left_out: pl.Series, why: str) -> "SourceRecords":
         """The records that are not to be left out, with a note on how many are."""
         left_out = left_out.fill_null(value=False)
-        return SourceRecords(self.frame.filter(~left_out), self.unit, self.notes).noted(int(left_out.sum()), why)
+        return SourceRecords(self.frame.filter(~left_out), self.unit, self.notes).with_note(int(left_out.sum()), why)
 
-    def noted(self, count: int, why: str) -> "SourceRecords":
+    def with_note(self, count: int, why: str) -> "SourceRecords":
         """The same with a note on how many were left out."""
         said = f"{count:,} {self.unit}s were" if count > 1 else f"1 {self.unit} was"
         return replace(self, notes=(*self.notes, f"{said} left out: {why}")) if count else self

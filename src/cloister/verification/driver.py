@@ -139,7 +139,7 @@ class Checker(ABC, Generic[M, F, O]):
         """Return what the manifest states that files or original rule out, in sentences."""
         return []
 
-    def unexpected(self, _release: ReleaseUnderCheck[M, F, O]) -> list[str]:
+    def unmet_expectations(self, _release: ReleaseUnderCheck[M, F, O]) -> list[str]:
         """Return what the recipient expects that does not hold, in sentences; asked of a release that holds."""
         return []
 
@@ -154,7 +154,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
         stated = parse_manifest(manifest)
     except InputError as error:
         return Verdict("the manifest was read", (), (error.text.rstrip("."),))
-    failures = [*check_files(folder, stated), *manifest_failures(folder, stated.published())]
+    failures = [*check_files(folder, stated), *manifest_failures(folder, stated.as_json())]
     if failures:
         return Verdict("the files were looked for", (), tuple(failures))
     files = checker.fetch(stated, request)
@@ -171,7 +171,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     failures = [f"{place} in {MANIFEST} does not follow from the files" for place in derived.differing(manifest)]
     failures += [*checker.contradictions(release), *_codebook_failures(folder, derived.codebook())]
     failures += _figure_failures(folder, stated, derived)
-    failures = failures or checker.unexpected(release)
+    failures = failures or checker.unmet_expectations(release)
     unchecked = (*verdict.unchecked, *([UNBOUND_REPORT] if stated.schema_ == UNBOUND else []))
     return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), unchecked)
 

@@ -104,7 +104,7 @@ def seen_or_refuse(visit: RequestContext, stamp: str) -> None:
 
 def save_job(visit: RequestContext, content: Keywords, step: str) -> Response:
     """Save a job, and go on to a page."""
-    visit.state.changed(content).save(visit.say("version"))
+    visit.state.with_content(content).save(visit.say("version"))
     following = visit.say("go") or step
     return RedirectResponse(visit.to(following, part=visit.part), 303)
 
@@ -137,7 +137,7 @@ def save_data(visit: RequestContext) -> Response:
     section = fill_section(reading_specs(shape), state.content["sources"][called], visit.form)
     content = state.with_section(visit.part, state.section(visit.part), {called: section})
     try:
-        changed = state.changed(content)
+        changed = state.with_content(content)
         visit.app.data.source(state.path.parent, called, changed.job.sources[called], forms[called])
         return save_job(visit, content, "data")
     except CloisterError as error:

@@ -291,7 +291,7 @@ class DataRead:
         section = {key: value for key, value in said.items() if key in MEASURED_BY} | {"method": FULL_DOMAIN}
         if "codes" in said:
             section["drop"] = [*section.get("drop", []), said["codes"]]
-        changed = state.changed(state.with_section(part, section))
+        changed = state.with_content(state.with_section(part, section))
         source = job.sources[job.parts[part].sources["source"]]
         with self.at(state.path.parent):
             key = f"measurable {part} {version_of(changed.text)} {stamp_of(state.path.parent, source)}"
@@ -318,7 +318,7 @@ class DataRead:
         with self._lock:
             return self._once(f"between {found.key} {low} {high}", make)
 
-    def measured(self, problem: SearchProblem, levels: Sequence[int]) -> Candidate:
+    def measure(self, problem: SearchProblem, levels: Sequence[int]) -> Candidate:
         """Return what a transformation gives."""
         with self._lock:
             return problem.measure(levels)

@@ -52,7 +52,9 @@ def _levels(visit: RequestContext, column: str, spec: str) -> tuple[tuple[LevelP
         if key in ("shape", "source", "name", "k", "qi", "hierarchies", "missing_as")
     }
     try:
-        return visit.app.data.levels(state.changed(state.with_section(visit.part, section)), visit.part, column), ""
+        return visit.app.data.levels(
+            state.with_content(state.with_section(visit.part, section)), visit.part, column
+        ), ""
     except CloisterError as error:
         return (), in_words(error)
 
@@ -170,5 +172,5 @@ def save_edited(visit: RequestContext) -> Response:
     bounds = f"@{low}-{high}" if low else ""
     section["qi"] = {**section["qi"], column: f"hierarchies/{path.name}{bounds}"}
     write_private(path, written.getvalue().encode())
-    state.changed(state.with_section(visit.part, section)).save(visit.say("version"))
+    state.with_content(state.with_section(visit.part, section)).save(visit.say("version"))
     return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)

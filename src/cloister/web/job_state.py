@@ -85,7 +85,7 @@ class JobState:
         """The job, or what is wrong with it."""
         return parse_job(self.text, self.path.name)
 
-    def changed(self, content: Keywords) -> "JobState":
+    def with_content(self, content: Keywords) -> "JobState":
         """Return the job with other content, not yet written; refuses what no job is."""
         text = HEAD.format(self.path.name) + toml_of(content)
         parse_job(text, self.path.name)

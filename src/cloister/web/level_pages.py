@@ -86,7 +86,7 @@ def _word(levels: Sequence[int]) -> str:
 
 def _measure_levels(visit: RequestContext, problem: SearchProblem, levels: Sequence[int]) -> dict[str, object]:
     """What levels give."""
-    found = visit.app.data.measured(problem, levels)
+    found = visit.app.data.measure(problem, levels)
     return {
         "found": found, "is_safe": problem.is_safe(found), "limit": problem.limit,
         "records": problem.task.threshold.n_records, "losses": list(zip(problem.names, found.losses, strict=False)),
@@ -99,7 +99,7 @@ def _around(visit: RequestContext, problem: SearchProblem, levels: Sequence[int]
     for place, name in enumerate(problem.names):
         for level in (levels[place] - 1, levels[place] + 1):
             if problem.lowest[place] <= level <= problem.highest[place]:
-                one = visit.app.data.measured(problem, [*levels[:place], level, *levels[place + 1 :]])
+                one = visit.app.data.measure(problem, [*levels[:place], level, *levels[place + 1 :]])
                 around.append(Neighbour(name, level, one, problem.is_safe(one)))
     around.sort(key=lambda one: (not one.is_safe, one.found.loss))
     return around[:NEAR]
@@ -134,7 +134,7 @@ def levels(visit: RequestContext) -> Response:
     ]
     side = []
     for pin in pins:
-        one, without = visit.app.data.measured(problem, pin), [other for other in pins if other != pin]
+        one, without = visit.app.data.measure(problem, pin), [other for other in pins if other != pin]
         side.append((one, problem.is_safe(one), _place(visit, pin, pins), _place(visit, chosen, without)))
     rows = zip(problem.names, problem.lowest.tolist(), problem.top, chosen, *bounds, strict=True)
     return job_page(

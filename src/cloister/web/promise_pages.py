@@ -92,7 +92,7 @@ def _describe_promise(visit: RequestContext, section: Given) -> tuple[Promised, 
     """What is about to be promised, and what is wrong, by key."""
     shape = visit.state.job.parts[visit.part].shape
     try:
-        changed = visit.state.changed(visit.state.with_section(visit.part, section))
+        changed = visit.state.with_content(visit.state.with_section(visit.part, section))
         prepared = visit.app.data.prepared(changed, visit.part)
         rows = prepared.request_in_words()
         if isinstance(prepared, PreparedTable):
@@ -183,7 +183,7 @@ def save_promise(visit: RequestContext) -> Response:
 def _wrong(visit: RequestContext, section: Given) -> CloisterError | None:
     """What the library says against a section, as far as that is known without protecting."""
     try:
-        changed = visit.state.changed(visit.state.with_section(visit.part, section))
+        changed = visit.state.with_content(visit.state.with_section(visit.part, section))
         visit.app.data.check(changed, visit.part)
     except CloisterError as error:
         return error

@@ -111,7 +111,7 @@ def go_back(visit: RequestContext) -> Response:
 def remove_part(visit: RequestContext) -> Response:
     """Take a part out of the job; *Undo* brings it back."""
     state = visit.state
-    state.changed(without_part(state, visit.part)).save(visit.say("version"))
+    state.with_content(without_part(state, visit.part)).save(visit.say("version"))
     return RedirectResponse(address("release", job=visit.say("job")), 303)
 
 

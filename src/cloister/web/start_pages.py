@@ -205,7 +205,7 @@ def _add_part(into: Path, made: Path) -> str:
         state = load_job(into)
         content, part = add_part(state, load_job(made))
         try:
-            state.changed(content).save(state.version)
+            state.with_content(content).save(state.version)
         except Conflict:
             continue
         return part

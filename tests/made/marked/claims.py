@@ -101,7 +101,7 @@ def steps(people, events):
         encoding = encode(done.claims)
     except InputError as refusal:
         return refusal.message + "".join(traceback.format_exception(refusal))
-    told = [line.masked(20).published() for line in done.lines] + [line.exact() for line in done.lines]
+    told = [line.masked(20).as_json() for line in done.lines] + [line.exact() for line in done.lines]
     return [data, done, encoding, encoding.claims, done.representativeness, data.plan, json.dumps(told)]
 
 

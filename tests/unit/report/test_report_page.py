@@ -141,7 +141,7 @@ def test_what_is_kept_back_is_kept_back_here_too():
 
 def test_a_guarantee_that_does_not_hold_has_no_page():
     """What was not verified is no manifest, and no page can be made of it."""
-    said = manifest().published()
+    said = manifest().as_json()
     said["guarantee"]["verified"] = False
 
     with pytest.raises(cl.InputError, match=r"guarantee\.verified"):

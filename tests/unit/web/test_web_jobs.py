@@ -443,7 +443,7 @@ def test_adding_and_saving_at_once_lose_nothing(window, monkeypatch):
         content = real(state, made)
         if "seed" not in load_job(job).content:
             now = load_job(job)
-            now.changed({"seed": 7, **now.content}).save(now.version)
+            now.with_content({"seed": 7, **now.content}).save(now.version)
         return content
 
     monkeypatch.setattr(job_state, "add_part", meanwhile)

@@ -162,7 +162,7 @@ class CodesManifest(ManifestHead):
     def _fit_inside(self) -> Self:
         settings = self.settings
         fits = {
-            "columns": self.columns.published() == columns_of(settings.ids).published(),
+            "columns": self.columns.as_json() == columns_of(settings.ids).as_json(),
             "guarantee.one_row_per_patient": settings.input_columns.id is None
             or self.guarantee.one_row_per_patient == "ids",
             "settings.delimiter": not self.files
@@ -200,8 +200,8 @@ def describe_code_sets(given: GivenCodes, settings: SharedCodesSettings, method:
     return {
         "shape": "codes",
         "method": method,
-        "settings": settings.published(),
-        "columns": columns_of(settings.ids).published(),
+        "settings": settings.as_json(),
+        "columns": columns_of(settings.ids).as_json(),
         "guarantee": {"verified": True, "one_row_per_patient": "ids" if has_ids else "assumed"},
     }
 

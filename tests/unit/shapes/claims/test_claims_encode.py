@@ -173,5 +173,5 @@ def test_no_claims_at_all():
     numbers = encode(prepare(claims(events=gone, text=kept)).claims).claims
 
     assert (numbers.n_patients, numbers.n_claims) == (3, 0)
-    assert truncation(numbers).kept(95).size == 0
+    assert truncation(numbers).mark_kept(95).size == 0
     assert adversary_power(numbers).power.tolist() == [[0, 0, 0]] * 7

@@ -169,7 +169,7 @@ def test_all_adversaries_at_once(encoded):
         stays=HospitalStays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),
     )
     attacks.append(in_population(release, people, np.arange(encoded.n_patients)))
-    rows = [attack.published() for attack in attacks]
+    rows = [attack.as_json() for attack in attacks]
     voters, means = voter_list(people, 20, is_population=True), {one.name: one.figures.mean for one in attacks}
     said = {assumed_words(name, SimpleNamespace(attacks=rows, voter_list=voters)) for name in means}
     files, form = written(release.released, LEVELS)

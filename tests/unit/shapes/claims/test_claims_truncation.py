@@ -18,7 +18,7 @@ patients = st.lists(st.lists(claim, max_size=6), min_size=1, max_size=7).filter(
 def test_truncation_keeps_what_its_definition_keeps(people, percentile):
     """Each patient keeps the claims with the lowest scores, as many as the percentile allows."""
     found = truncation(encoded(people))
-    kept = found.kept(percentile)
+    kept = found.mark_kept(percentile)
     offsets = np.cumsum([0, *map(len, people)])
 
     for i, scores in enumerate(oracle.truncated(people, percentile)):
@@ -33,8 +33,8 @@ def test_nothing_is_truncated_at_none(people):
     found = truncation(claims)
 
     assert found.limit(100) is None
-    assert found.kept(100).all()
-    assert not ReleasedClaims.everything(claims, found.kept(100)).truncated.any()
+    assert found.mark_kept(100).all()
+    assert not ReleasedClaims.everything(claims, found.mark_kept(100)).truncated.any()
 
 
 def test_the_rarest_claim_goes_first():
@@ -44,8 +44,8 @@ def test_the_rarest_claim_goes_first():
     found = truncation(claims)
 
     assert pytest.approx(found.scores[:2].tolist()) == [1 - 2 / 3, 1.0]
-    assert found.kept(50).tolist() == [True, False, True, True]
-    assert ReleasedClaims.everything(claims, found.kept(50)).truncated.tolist() == [True, False, False]
+    assert found.mark_kept(50).tolist() == [True, False, True, True]
+    assert ReleasedClaims.everything(claims, found.mark_kept(50)).truncated.tolist() == [True, False, False]
 
 
 def test_missing_values_do_not_count():
@@ -61,7 +61,7 @@ def test_truncation_per_year_counts_years_apart():
     by_year = truncation(encoded(people, years=[2008, 2009, 2009, 2008]))
 
     assert by_year.counts.tolist() == [1, 1, 2]
-    assert by_year.kept(60).tolist() == [True, True, False, True]
+    assert by_year.mark_kept(60).tolist() == [True, True, False, True]
 
 
 def test_ties_are_broken_by_content():

@@ -104,7 +104,7 @@ def test_three_shared_chunks_that_cross():
 
 def test_a_program_without_variables_is_solved():
     """Nothing to decide is decided."""
-    assert Program().solved().size == 0
+    assert Program().solve().size == 0
 
 
 def test_codes_that_nobody_has_are_counted():

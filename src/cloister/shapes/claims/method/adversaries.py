@@ -50,7 +50,7 @@ class ClaimsAttack:
     columns: tuple[str, ...] | None = None
     listed: Listed | None = None
 
-    def published(self) -> AdversaryFigures:
+    def as_json(self) -> AdversaryFigures:
         """What the manifest says of it."""
         stays = {} if self.columns is None else {"columns": self.columns, "listed": self.listed}
         return AdversaryFigures.model_validate({"adversary": self.name, **stays, **round_figures(self.figures)})

@@ -41,7 +41,7 @@ class Truncation:
         rank = math.ceil(round(percentile / 100 * self.counts.size, 9))
         return int(self.counts[max(rank, 1) - 1])
 
-    def kept(self, percentile: float) -> NDArray[np.bool_]:
+    def mark_kept(self, percentile: float) -> NDArray[np.bool_]:
         """Whether each claim is kept, (n_claims,)."""
         limit = self.limit(percentile)
         return np.ones(self.ranks.size, dtype=np.bool_) if limit is None else np.asarray(self.ranks < limit)
@@ -222,7 +222,7 @@ class TruncationLevel:
 
     def __init__(self, chooser: Chooser, percentile: float) -> None:
         self.chooser, self.percentile, settings = chooser, percentile, chooser.settings
-        self.released = ReleasedClaims.everything(chooser.encoded, chooser.truncation.kept(percentile))
+        self.released = ReleasedClaims.everything(chooser.encoded, chooser.truncation.mark_kept(percentile))
         self.losses = level_losses(self.released, chooser.weights)
         self.matching = Matching(self.released, chooser.cap, settings.threads)
         self._costs: dict[tuple[int, int], NDArray[np.float64]] = {}
@@ -281,9 +281,9 @@ class TruncationLevel:
         sizes = node.class_sizes(levels, node.knowledge.repeat(0))
         if self.chooser.power_at is None:
             # what base values hold, coarser ones hold as well
-            raw = np.where(self.matching.contained([0] * len(levels), draws), sizes, 0)
+            raw = np.where(self.matching.mark_contained([0] * len(levels), draws), sizes, 0)
         else:
-            raw = self.matching.sizes(levels, draws, self.raw.contained(levels, 0))
+            raw = self.matching.sizes(levels, draws, self.raw.mark_contained(levels, 0))
         return NodeTest(levels, self.losses.of(levels), RiskFigures.of(raw, k), RiskFigures.of(sizes, k))
 
 

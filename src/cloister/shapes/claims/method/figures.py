@@ -245,18 +245,18 @@ def describe_claims(
     stated = {
         "shape": "claims",
         "method": "simulated-risk",
-        "settings": ClaimsSettings(source=data.names[0], claims=data.names[1], plan=plan).published(),
-        "columns": form.published(),
-        "records": _records(data, prepared, facts, _lost(prepared, protected), k).published(),
+        "settings": ClaimsSettings(source=data.names[0], claims=data.names[1], plan=plan).as_json(),
+        "columns": form.as_json(),
+        "records": _records(data, prepared, facts, _lost(prepared, protected), k).as_json(),
         "guarantee": {"verified": True, "one_row_per_patient": "ids"},
-        "utility": utility.published(),
-        "risk": risk.published(),
-        "choice": chosen.published(),
-        "steps": [step.published() for step in steps],
-        "representativeness": compare_variables(prepared, laid.files, form, k).published(),
+        "utility": utility.as_json(),
+        "risk": risk.as_json(),
+        "choice": chosen.as_json(),
+        "steps": [step.as_json() for step in steps],
+        "representativeness": compare_variables(prepared, laid.files, form, k).as_json(),
         "sensitivity": Sensitivity(
-            attacks=tuple(attack.published() for attack in attacks), unbounded=facts.unbounded, voter_list=voters
-        ).published(),
+            attacks=tuple(attack.as_json() for attack in attacks), unbounded=facts.unbounded, voter_list=voters
+        ).as_json(),
     }
     return stated, DerivedClaims(laid.files, form, plan, tuple(steps), facts)
 

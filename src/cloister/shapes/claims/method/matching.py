@@ -296,7 +296,7 @@ class Matching:
         other._cells = {own: make_cells(np.where(self.released.patients, 0, MISSING))}
         return other
 
-    def contained(self, levels: Levels, draws: Draws, span: Span | None = None) -> NDArray[np.bool_]:
+    def mark_contained(self, levels: Levels, draws: Draws, span: Span | None = None) -> NDArray[np.bool_]:
         """Whether the released claims of the patient of each draw hold all that was drawn, (n_draws,)."""
         found, question = np.zeros(draws.patients.size, dtype=np.bool_), self._question(levels, draws, self._nowhere)
         self._run(span, found.size, lambda part: are_contained(question, part, found))
@@ -311,7 +311,7 @@ class Matching:
         self._run(span, found.size, lambda part: class_sizes(question, part, found, most=most))
         return found
 
-    def tolerated(self, levels: Levels, draws: Draws, wanted: Flags | None = None, most: int = NO_LIMIT) -> Sizes:
+    def count_tolerated(self, levels: Levels, draws: Draws, wanted: Flags | None = None, most: int = NO_LIMIT) -> Sizes:
         """Patients that fit each draw only because flags say that something is missing, (n_draws,), up to ``most``."""
         return self._tolerating(count_tolerated, levels, draws, wanted, most)
 

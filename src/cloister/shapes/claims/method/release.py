@@ -69,7 +69,7 @@ def released_order(
     if groups := _pseudonyms(patients, claims):
         for last in (*[False] * ROUNDS, True):
             with_patient = numbers_by_content(pl.DataFrame({"patient": people[owners], "claim": events}))
-            colours = [group.coloured((people, with_patient), is_last=last) for group in groups]
+            colours = [group.colour_ids((people, with_patient), is_last=last) for group in groups]
             events = _refine_numbers(events, 1, groups, colours, people[owners])
             mine = _refine_numbers(people, 0, groups, colours, np.zeros(n, dtype=np.int64))
             people = _rank_pairs(mine.tolist(), sorted_numbers(owners, events, n))
@@ -96,7 +96,7 @@ class _Pseudonyms:
     n_ids: int
     columns: tuple[tuple[int, int, NDArray[np.int32]], ...]
 
-    def coloured(self, kinds: tuple[Numbers, Numbers], *, is_last: bool) -> Numbers:
+    def colour_ids(self, kinds: tuple[Numbers, Numbers], *, is_last: bool) -> Numbers:
         """A number from 1 for each id: the same for ids in the same company, but not at last; 0 for a missing one.
 
         kinds : number of each row of patients and of claims, the same for rows that are alike

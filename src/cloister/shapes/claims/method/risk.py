@@ -174,7 +174,7 @@ class NodeRisk:
         whole = draws.patients.size
         looks = (*(look for look in LOOKS if look < whole), whole)
         for begin, end in zip((0, *looks), looks, strict=False):
-            held = self.contained(levels, 0, (begin, end))
+            held = self.mark_contained(levels, 0, (begin, end))
             sizes = self.matching.sizes(levels, draws, held, (begin, end), self.k)
             flagged += int(np.count_nonzero(held[begin:end] & (sizes[begin:end] < self.k)))
             interval = wilson(flagged, end, SURE)
@@ -187,7 +187,7 @@ class NodeRisk:
         found: list[RiskFigures] = []
         for number in range(repeats):
             draws = self.knowledge.repeat(number)
-            sizes = self.matching.sizes(levels, draws, self.contained(levels, number))
+            sizes = self.matching.sizes(levels, draws, self.mark_contained(levels, number))
             found.append(RiskFigures.of(sizes, self.k))
             whole = pool_figures(found)
             if whole.flag_interval.width < NARROW and whole.mean_interval.width < NARROW:
@@ -197,15 +197,15 @@ class NodeRisk:
     def class_sizes(self, levels: Levels, draws: Draws, most: int = NO_LIMIT) -> NDArray[np.int64]:
         """Class of each of any draws, 0 where it is missed, no further than ``most``."""
         decisive = levels if self.basis is Basis.NODE else [0] * len(levels)
-        return self.matching.sizes(levels, draws, self.matching.contained(decisive, draws), most=most)
+        return self.matching.sizes(levels, draws, self.matching.mark_contained(decisive, draws), most=most)
 
-    def contained(self, levels: Levels, number: int, span: Span | None = None) -> NDArray[np.bool_]:
+    def mark_contained(self, levels: Levels, number: int, span: Span | None = None) -> NDArray[np.bool_]:
         """Which draws of a repeat are not missed: by base values, of all at once, as they are the same for any node."""
         draws = self.knowledge.repeat(number)
         if self.basis is Basis.NODE:
-            return self.matching.contained(levels, draws, span)
+            return self.matching.mark_contained(levels, draws, span)
         if number not in self._held:
-            self._held[number] = self.matching.contained([0] * len(levels), draws)
+            self._held[number] = self.matching.mark_contained([0] * len(levels), draws)
         return self._held[number]
 
 
@@ -315,13 +315,13 @@ def release_risk(
     is_believing_settled = False
     for number in range(settings.repeats):
         draws = knowledge.repeat(number)
-        held = matching.contained(levels, draws)
+        held = matching.mark_contained(levels, draws)
         fits = matching.sizes(levels, draws, held if is_believing_settled else None)
         # where somebody else fits exactly and the patient does not, those who fall back are wrong
         own = np.where(held, fits, 0)
         exact.append(RiskFigures.of(own, settings.k))
         if not is_believing_settled:
-            tolerant = fits + matching.tolerated(levels, draws)
+            tolerant = fits + matching.count_tolerated(levels, draws)
             fallback = np.where(fits > 0, own, tolerant)
             nearest = np.where(fits > 0, own, matching.nearest(levels, draws, fits == 0))
             believing.append(tuple(RiskFigures.of(sizes, settings.k) for sizes in (tolerant, fallback, nearest)))

@@ -90,12 +90,12 @@ class PatientJudge:
         for at in range(0, patients.size, step):
             draws = self.knowledge.of_patients(patients[at : at + step], n_draws, first)
             # classes are counted up to k only: above it a draw is not flagged, however large its class
-            held = matching.contained(levels, draws)
+            held = matching.mark_contained(levels, draws)
             fits = matching.sizes(levels, draws, held if is_waived else None, most=k)
             tolerant = np.zeros_like(fits)
             if not is_waived:
                 few = fits < k
-                tolerant = np.where(few, fits + matching.tolerated(levels, draws, few, k), 0)
+                tolerant = np.where(few, fits + matching.count_tolerated(levels, draws, few, k), 0)
                 nearest = matching.nearest(levels, draws, fits == 0, k)
                 tolerant = np.where(nearest > 0, np.minimum(nearest, tolerant), tolerant)
             exact, believing = (

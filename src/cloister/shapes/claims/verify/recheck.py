@@ -105,7 +105,7 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
             failures += [f"{part} in release.json is not what the original says" for part in wrong]
         return failures
 
-    def unexpected(self, release: ReleaseFolder) -> list[str]:
+    def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         k, promised = release.request.k, release.manifest.risk.k
         if k is None or k <= promised:

@@ -277,7 +277,7 @@ class Pools:
         self.pool = np.where(is_single, released.n_joints + np.arange(starts.size), shared.owner)
         self.counts = np.bincount(self.pool, weights=count, minlength=released.n_joints + starts.size).astype(np.int64)
 
-    def reached(self, chunks: Integers, held: Integers) -> list[int]:
+    def pools_reached(self, chunks: Integers, held: Integers) -> list[int]:
         """Return the pools of some chunks, in their order, that a cluster with these codes of its own may use."""
         free = ~np.isin(self.first[chunks], self.unit[held])
         return [pool for pool in dict.fromkeys(self.pool[chunks[free]].tolist()) if self.counts[pool]]

@@ -118,7 +118,7 @@ class DisassociationManifest(CodesManifest):
 
     def file_specs(self) -> tuple[FileSpec, ...]:
         """Return the file of clusters, and that of records, which are nobody's."""
-        return FileSpec(CLUSTERS), FileSpec(DATA[0], tuple(self.columns.published()))
+        return FileSpec(CLUSTERS), FileSpec(DATA[0], tuple(self.columns.as_json()))
 
     def risk_and_loss(self) -> tuple[None, float]:
         """Return no risk of a record, as records are nobody's, and the share of codes released without theirs."""

@@ -349,7 +349,7 @@ class CountQuery:
         own = record.domain[record.domain_offsets[first] : record.domain_offsets[last]]
         held = np.concatenate([own, np.array(released.item_chunk_of(cluster), dtype=np.int64)])
         above = np.flatnonzero((self.of.low <= place) & (self.of.high > place))
-        return self.pools.reached(above[np.argsort((self.of.high - self.of.low)[above], kind="stable")], held)
+        return self.pools.pools_reached(above[np.argsort((self.of.high - self.of.low)[above], kind="stable")], held)
 
     def _help(self, lacking: Integers, *, only_greedy: bool = False) -> int:
         """How many lacking records shared chunks can fill; if only greedily, no less than so many."""
@@ -413,4 +413,4 @@ class CountQuery:
             program.row([(one, 1) for one in every], high=float(counts[chunk]))
         for pool, ones in users.items():
             program.row([(one, 1) for one in ones], high=float(self.pools.counts[pool]))
-        return int(np.dot(program.solved(), program.gain))
+        return int(np.dot(program.solve(), program.gain))

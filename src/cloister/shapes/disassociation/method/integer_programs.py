@@ -37,7 +37,7 @@ class Program:
         self.low.append(low)
         self.high.append(high)
 
-    def solved(self) -> Integers:
+    def solve(self) -> Integers:
         """Return the variables at the greatest gain: (n_variables,)."""
         if not self.most:
             return np.zeros(0, dtype=np.int64)
@@ -98,7 +98,7 @@ def most_taken(limit: Integers, members: Sequence[Sequence[int]], room: Mapping[
                 users.setdefault(one, []).append(variable)
         for one, variables in users.items():
             program.row([(variable, 1) for variable in variables], high=float(room[one]))
-        return program.solved()
+        return program.solve()
     every = int(taken.sum())
     ways = [[next((one for one in own if sides[one] is side), None) for side in (True, False)] for own in matter]
     places = [{one: at for at, one in enumerate({None: 0, **{way[side]: 0 for way in ways}})} for side in (0, 1)]

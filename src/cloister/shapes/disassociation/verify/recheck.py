@@ -56,7 +56,7 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
         stated = release.manifest
         return chunk_failures(release.folder, release.files, stated.settings, stated.utility)
 
-    def unexpected(self, release: ReleaseFolder) -> list[str]:
+    def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         return expectation_failures(release.files, release.request)
 

@@ -217,7 +217,7 @@ class CodePostings:
         starts = starts_of(np.bincount(records.items, minlength=n_codes))
         return cls(starts, records.owners()[np.argsort(records.items, kind="stable")])
 
-    def restricted(self, codes: Numbers) -> Sets:
+    def restrict_to(self, codes: Numbers) -> Sets:
         """Return what records have of some ascending codes, as places in the list, for each record that has any."""
         held = [self.records[self.starts[code] : self.starts[code + 1]] for code in codes.tolist()]
         place = np.repeat(np.arange(len(codes), dtype=np.int32), [len(found) for found in held])
@@ -229,13 +229,13 @@ class CodePostings:
 
 def maximal_parts(codes: Numbers, postings: CodePostings) -> Sets:
     """Return the largest parts of a set of codes that some record holds; none where none of its codes occurs."""
-    parts = maximal(postings.restricted(codes))
+    parts = maximal(postings.restrict_to(codes))
     return Sets(parts.offsets, codes[parts.items])
 
 
 def rare_parts(terms: Numbers, postings: CodePostings, k: int) -> Sets:
     """Return the parts of a set of terms that 1 to k - 1 records hold, of those that are all a record has of it."""
-    records = postings.restricted(terms)
+    records = postings.restrict_to(terms)
     parts = records.distinct()
     names = tuple(map(str, range(len(terms))))
     every = np.arange(len(terms), dtype=np.int32)

@@ -77,7 +77,7 @@ class TermSearch:
         self.start(term_of)
         return self.loss
 
-    def improved(self, term_of: Numbers, *, nodes_first: bool = False) -> Numbers:
+    def improve(self, term_of: Numbers, *, nodes_first: bool = False) -> Numbers:
         """Return what moves make of terms; ``nodes_first``: nodes of suppressed codes are released before codes."""
         self.counted, self.tried = 0, 0
         self.most_tried = FROM_TERMS if nodes_first or (term_of >= 0).any() else FROM_NOTHING

@@ -251,7 +251,7 @@ def _best_terms(
         search = search_of(codes, request, tree, constraints)
         nothing = np.full(codes.n_codes, -1, dtype=np.int32)
         for start, nodes_first in ((found[0], False), (found[1], False), (nothing, False), (nothing, True)):
-            found.append(search.improved(start, nodes_first=nodes_first))
+            found.append(search.improve(start, nodes_first=nodes_first))
         found.append(search.shaken(min(found, key=search.loss_of), SHAKES))
     occurrences, losses = codes.supports(), list[tuple[float, int, Numbers]]()
     for term_of in found:

@@ -226,7 +226,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         stated, beside = release.manifest, release.files.beside
         return DerivedTerms(release.files.released, stated.settings, stated.records.suppressed, beside)
 
-    def unexpected(self, release: ReleaseFolder) -> list[str]:
+    def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
         """Compare with the recipient's own k and m, and another privacy policy."""
         privacy, guarantee = _read_promise(release)
         released, failures = _read_release(release), []

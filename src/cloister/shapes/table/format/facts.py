@@ -66,7 +66,7 @@ class DerivedTable(Derived):
         return {
             ("settings", "k"): least_group(rules),
             ("settings", "rules"): [rule.words() for rule in rules],
-            ("settings", "microaggregate"): stated.averaged(),
+            ("settings", "microaggregate"): stated.averages(),
             ("records",): record_counts(suppressed, self.facts.released, settings.k),
             ("utility", "loss"): stated.utility.losses[settings.loss],
             **{("utility", "columns", name, "labels"): n for name, n in self.facts.labels.items()},

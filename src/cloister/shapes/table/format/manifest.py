@@ -277,7 +277,7 @@ class TableSections(Section):
         found = self.columns.get(column)
         return None if found is None else found.role
 
-    def averaged(self) -> dict[str, Average]:
+    def averages(self) -> dict[str, Average]:
         """Return the columns that hold averages, and which."""
         return {name: each.average for name, each in self.quasi_identifiers.items() if each.average is not None}
 
@@ -393,5 +393,5 @@ def guarantee_of(manifest: TableSections) -> Guarantee:
         patient=None if manifest.guarantee.patients is None else manifest.guarantee.patients.column,
         stars=settings.keep_suppressed,
         recoded={} if manifest.method == FULL_DOMAIN else used,
-        averaged=dict(manifest.averaged()),
+        averaged=dict(manifest.averages()),
     )

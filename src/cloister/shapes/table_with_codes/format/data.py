@@ -246,7 +246,7 @@ class DerivedTableWithCodes(DerivedTable):
             (WITH_CODES, "guarantee", "rules"): [rule],
             (WITH_CODES, "utility"): facts.utility,
             (WITH_CODES, "risk"): facts.risk,
-            (WITH_CODES, "clusters"): ClusterCounts(**facts.clusters.published(), classes=len(clusters.classes)),
+            (WITH_CODES, "clusters"): ClusterCounts(**facts.clusters.as_json(), classes=len(clusters.classes)),
         }
 
     def codebook(self) -> pl.DataFrame:
@@ -276,6 +276,6 @@ def describe_codes(asked: CodesRequested, settings: MethodSettings) -> Manifest:
     return {
         "column": asked.column,
         "method": "disassociation",
-        "settings": settings.published(),
+        "settings": settings.as_json(),
         "guarantee": {"verified": True},
     }

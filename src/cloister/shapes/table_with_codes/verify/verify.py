@@ -171,7 +171,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         failures = chunk_failures(release.folder, release.files.released, part.settings, part.utility)
         return [f"codes: {failure}" for failure in failures]
 
-    def unexpected(self, release: ReleaseFolder) -> list[str]:
+    def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         return expectation_failures(release.files.released, release.request)
 

@@ -78,7 +78,7 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         agree = losses_agree(manifest.utility, release.files, release.original, manifest.settings.k)
         return [] if agree else ["the losses in release.json are not those of the files"]
 
-    def unexpected(self, release: ReleaseFolder) -> list[str]:
+    def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         k = release.request.k
         if k is None or k <= release.manifest.settings.k:

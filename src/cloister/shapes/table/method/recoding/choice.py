@@ -230,7 +230,7 @@ def choose(
         recoding = recoding_of(table, request)
         greedy = {CLUSTER: cluster, TOP_DOWN: specialize}.get(request.method or "")
         partition = _split(recoding, table, request) if greedy is None else greedy(recoding)
-        partition = _merge_classes(recoding, _within_limit(recoding, recoding.settled(partition)), request, codes)
+        partition = _merge_classes(recoding, _within_limit(recoding, recoding.settle(partition)), request, codes)
         return _recode_table(table, recoding, partition, None)
     problem = table.problem
     chosen = partial(search, request.search_name, store=request.store, threads=request.threads, report=report)
@@ -296,7 +296,7 @@ def _merge_classes(
     if request.merge_bound is None or codes is None:
         return partition
     merged = merge_classes(recoding, partition, codes, request.merge_bound, request.class_size)
-    return _within_limit(recoding, recoding.settled(merged))
+    return _within_limit(recoding, recoding.settle(merged))
 
 
 def _recode_table(

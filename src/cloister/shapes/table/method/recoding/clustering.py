@@ -53,7 +53,7 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     for number, rows in enumerate(groups):
         class_of_row[rows] = number
     sizes = np.array([rows.size for rows in groups])
-    found = recoding.settled(Partition(class_of_row, recoding.common_levels(np.concatenate(groups), sizes)))
+    found = recoding.settle(Partition(class_of_row, recoding.common_levels(np.concatenate(groups), sizes)))
     is_worse = recoding.suppressed(found) > recoding.suppressed(whole) or not found.is_released.any()
     return whole if is_worse or recoding.measure(found) >= recoding.measure(whole) - TOLERANCE else found
 
@@ -162,7 +162,7 @@ def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSF
         found.append(_complete_clusters(recoding, prices, [rows for rows, is_complete in pieces if is_complete], left))
 
     def loss(partition: Partition) -> tuple[bool, float]:
-        settled = recoding.settled(partition)
+        settled = recoding.settle(partition)
         is_safe = settled.is_released.any() and recoding.suppressed(settled) <= recoding.problem.limit
         return not is_safe, recoding.measure(settled) if is_safe else recoding.suppressed(settled)
 

@@ -51,7 +51,7 @@ def specialize(recoding: TableRecoding) -> Partition:
         raise no_safe_transformation(problem, complete=True)
     best = min(islice(descents(problem), DESCENTS), key=lambda candidate: (candidate.loss, candidate.tie_break))
     starts = [problem.top, best.levels]
-    found = [recoding.settled(lower_levels(recoding, levels)) for levels in dict.fromkeys(starts)]
+    found = [recoding.settle(lower_levels(recoding, levels)) for levels in dict.fromkeys(starts)]
     return min(found, key=recoding.measure)
 
 

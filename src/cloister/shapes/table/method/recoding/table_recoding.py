@@ -220,7 +220,7 @@ class TableRecoding:
             sum_of_leaves=lambda: math.fsum((rows.records * np.log(leaves).sum(axis=0)).tolist()),
         )
 
-    def settled(self, partition: Partition) -> Partition:
+    def settle(self, partition: Partition) -> Partition:
         """Return the partition without classes that violate a rule as they look in the release, the smallest first.
 
         Classes of equal labels are one class in the release. Some rules may hold of two classes and not of both
