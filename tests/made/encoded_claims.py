@@ -129,6 +129,6 @@ class Cut:
         """Claims that a patient may keep: nearest rank."""
         return int(self._counts[max(1, int(np.ceil(percentile / 100 * self._counts.size))) - 1])
 
-    def kept(self, percentile):
+    def mark_kept(self, percentile):
         """Whether each claim stays."""
         return self._ranks < self.limit(percentile)

@@ -204,7 +204,7 @@ def test_suppression_without_progress_is_given_up(hospital, monkeypatch):
 
     for high, message, last in ((0.5, "hardly lowers the risk: after 2 rounds", 2), (0.21, "After 12 rounds", 12)):
         rounds.clear()
-        monkeypatch.setattr(suppression, "_measured", measured(high))
+        monkeypatch.setattr(suppression, "_measure_release", measured(high))
         monkeypatch.setattr(
             suppression, "_round", lambda judge, *_: (judge.matching.released, np.zeros(300, dtype=bool))
         )

@@ -111,7 +111,7 @@ def test_purposes_are_compared_by_what_analysts_can_do(cloister, place):
 def test_an_exploration_goes_on_where_it_was_stopped(cloister, place, monkeypatch):
     """Stopped after two settings, with a line cut short, it finds the same as in one go, and tries nothing twice."""
     assert cloister(*TABLE, *GRID, "--out", "whole", "-q").code == 0
-    tried, real = [], exploring._tried
+    tried, real = [], exploring._try_setting
 
     def stopping(ground, setting, asked, number):
         tried.append(number)
@@ -119,7 +119,7 @@ def test_an_exploration_goes_on_where_it_was_stopped(cloister, place, monkeypatc
             raise KeyboardInterrupt
         return real(ground, setting, asked, number)
 
-    monkeypatch.setattr(exploring, "_tried", stopping)
+    monkeypatch.setattr(exploring, "_try_setting", stopping)
     stopped = cloister(*TABLE, *GRID, "--out", "parts")
     record = place / "parts" / "settings.jsonl"
     lines = record.read_text().splitlines()

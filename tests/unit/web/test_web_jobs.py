@@ -200,8 +200,8 @@ WRONG = [
     ("f:k", "1", "a whole number from 2"),
     ("f:k", "many", "a whole number from 2"),
     ("f:suppression", "2", "a number from 0 to 1"),
-    ("f:rules", "l-diversity:nothing=2", "nothing"),
-    ("f:rules", "k-anonimity=3", "Did you mean"),
+    ("f:rule", "l-diversity:nothing=2", "nothing"),
+    ("f:rule", "k-anonimity=3", "Did you mean"),
     ("f:loss", "none", "loss"),
     ("f:weight:0", "heavy", "a number from 0"),
     ("f:m", "2", "codes"),
@@ -487,7 +487,7 @@ def test_an_error_nobody_expected_ends_the_work(window, monkeypatch):
     def broken(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr(start_pages, "_added", broken)
+    monkeypatch.setattr(start_pages, "_add_part", broken)
     page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
 
     assert "An unexpected OSError occurred" in page.text

@@ -92,7 +92,7 @@ def test_steps_done_rightly_hold(files, tmp_path):
         ("removals", of_data(lambda data, _: data)),  # claims kept that should go
         ("removals", of_data(lambda _, done: replace(done, claims=done.claims[1:]))),  # a claim gone that should stay
         ("removals", of_line(counting(20))),
-        ("derived", of_data(one_year_more)),
+        ("add_derived_columns", of_data(one_year_more)),
         ("grouping", of_data(places_exchanged)),
         ("top_coding", of_data(lambda data, _: data)),
     ],
