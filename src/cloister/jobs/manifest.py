@@ -80,18 +80,18 @@ NOT_PROMISED = (
 
 
 class JobGuarantee(Section):
-    """What holds of all parts together, and what does not; only the older schema says it in words."""
+    """What holds of all parts together, and what does not; only the older schema says it in words, which come first."""
 
-    verified: Literal[True]
     sentences: tuple[str, ...] = ()
     not_promised: tuple[str, ...] = ()
+    verified: Literal[True]
 
 
 class PartGuarantee(Section):
-    """What a part promises; only the older schema says it in words."""
+    """What a part promises; only the older schema says it in words, which come first."""
 
-    verified: Literal[True]
     sentences: tuple[str, ...] = ()
+    verified: Literal[True]
 
 
 class PartRecords(Section):
