@@ -13,9 +13,11 @@ from textwrap import fill
 from types import NoneType, UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
+import numpy as np
+
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.search import Report
-from cloister.settings.constraints import Constraint, ForEach, Interval, Kind
+from cloister.settings.constraints import Constraint, ForEach, Interval, Kind, WordsOr
 from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
 from cloister.settings.reading import KEYS
 from cloister.shapes.protocol import ProgressListener, Run
@@ -86,14 +88,11 @@ def options_of(
     needed = [name for name, one in known.items() if one.default is MISSING and name not in given]
     if needed:
         raise InputError(f"{verb} needs {' and '.join(setting(name) for name in needed)}.")
-    return record(**fixed, **{known[name].name: _plain_number(value) for name, value in given.items()})
+    return record(**fixed, **{known[name].name: _plain_of(known[name], value) for name, value in given.items()})
 
 
 def check_kind(one: Setting, value: object) -> None:
-    """Refuse a value of another type than the setting has; names the type that was given, and no value.
-
-    An object of a class of its own, such as a policy, may stand for a text: it is checked where it is used.
-    """
+    """Refuse a value of another type than the setting has; names the type that was given, and no value."""
     parts = get_args(one.kind) or (one.kind,)
     if value is None and (NoneType in parts or one.by_column):
         return
@@ -102,14 +101,19 @@ def check_kind(one: Setting, value: object) -> None:
         return
     origin: object = get_origin(one.kind)
     kinds = parts if origin in (Union, UnionType) else (one.kind,)
-    if not any(_fits(kind, value) for kind in kinds):
+    may_be = one.constraint.accepts if isinstance(one.constraint, WordsOr) else lambda _value: False
+    if not any(_fits(kind, value) for kind in kinds) and (_is_list(one) or not may_be(value)):
         raise _wrong_value(one.word, one.allowed, value)
-    if one.is_list and isinstance(value, Collection) and not isinstance(value, str):
+    if _is_list(one) and isinstance(value, Collection) and not isinstance(value, str):
         each = float if str in kinds else str  # weights may be a text, or numbers
         for part in value:
-            if not _fits(each, part):
+            if not _fits(each, part) and not may_be(part):
                 raise _wrong_value(one.word, one.allowed, part, " in it")
-    if isinstance(one.constraint, Interval) and isinstance(value, Real) and not _is_within(one.constraint, value):
+    if (
+        isinstance(one.constraint, Interval)
+        and isinstance(value, Real | Decimal)
+        and not _is_within(one.constraint, value)
+    ):
         raise _wrong_value(one.word, one.allowed, value)
 
 
@@ -123,27 +127,42 @@ def _check_mapping(one: Setting, value: object) -> None:
             raise _wrong_value(one.word, one.allowed, part, f" for column {column!r}", column)
 
 
+def _is_list(one: Setting) -> bool:
+    """Whether a list can be given, whatever the command line reads words as."""
+    return any(get_origin(part) in (tuple, Sequence) for part in (one.kind, *get_args(one.kind)))
+
+
 def _fits(kind: Kind, value: object) -> bool:
     """Whether a value is of a type; numbers of NumPy count as those of Python."""
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         return kind is bool
     if kind in (int, float):
-        return isinstance(value, Integral if kind is int else Real)
+        return isinstance(value, Integral if kind is int else (Real, Decimal))
     origin: object = get_origin(kind)
     if origin in (tuple, Sequence):
         return isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
     if isinstance(value, str):
         return kind is str or not isinstance(kind, type)
-    return not isinstance(value, type) and type(value).__module__ != "builtins" and not isinstance(value, Real)
+    return kind is Decimal and isinstance(value, Decimal)
 
 
 def _is_within(limit: Constraint, value: object) -> bool:
-    return limit.accepts(_plain_number(value))
+    return limit.accepts(_plain(value))
 
 
-def _plain_number(value: object) -> object:
-    """Return a number of NumPy as that of Python, and anything else as it is."""
-    if isinstance(value, bool | Decimal) or not isinstance(value, Real):
+def _plain_of(one: Setting, value: object) -> object:
+    """Return the value of a setting without types of NumPy, a list of any kind as a tuple."""
+    if _is_list(one) and isinstance(value, Collection) and not isinstance(value, str):
+        return tuple(map(_plain, value))
+    return _plain(value, one.kind)
+
+
+def _plain(value: object, kind: Kind = None) -> object:
+    """Return a number, or truth, of NumPy as that of Python, and anything else as it is; decimals where they may be."""
+    if isinstance(value, np.bool_):
+        return bool(value)
+    is_exact = isinstance(value, Decimal) and Decimal in get_args(kind)
+    if is_exact or isinstance(value, bool) or not isinstance(value, Real | Decimal):
         return value
     return int(value) if isinstance(value, Integral) else float(value)
 

@@ -1,6 +1,6 @@
 """Protecting a table from Python."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Annotated, Any
@@ -24,6 +24,8 @@ from .keywords import NOWHERE, options_of, run_of, takes_settings
 VERB, SOURCE = "protect_table", "a dataframe"
 WITHOUT = ("engine",)
 """A dataframe is protected where it is."""
+
+LEVEL_BOUNDS = 'level_bounds takes the lowest and the highest level of each column, such as {"age": (0, 2)}.'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,7 @@ def protect_table(frame: Any, **keywords: Any) -> TableRelease:
     """
     id_key, bounds = keywords.pop("id_key", None), keywords.pop("level_bounds", None)
     run = run_of(keywords.pop("progress", None))
-    keywords["qi"] = _with_bounds(keywords.get("qi"), bounds or {})
+    keywords["qi"] = _with_bounds(keywords.get("qi"), {} if bounds is None else bounds)
     if isinstance(decision := keywords.get("undecided"), str):
         keywords["undecided"] = (decision,)
     options = options_of(VERB, TableKeywords, keywords, WITHOUT, data=NOWHERE, out=NOWHERE)
@@ -98,12 +100,14 @@ def protect_table(frame: Any, **keywords: Any) -> TableRelease:
     return replace(release, data=native.back(release.frame), notes=notes)
 
 
-def _with_bounds(wanted: object, bounds: Mapping[str, Sequence[int | None]]) -> object:
+def _with_bounds(wanted: object, bounds: object) -> object:
     """Quasi-identifiers with the bounds of their levels; names alone stand for columns without a hierarchy."""
     if isinstance(wanted, list | tuple) and all(isinstance(name, str) for name in wanted):
         wanted = dict.fromkeys(wanted)
     if not isinstance(wanted, Mapping):
         return wanted
+    if not isinstance(bounds, Mapping) or not all(isinstance(name, str) for name in bounds):
+        raise InputError(LEVEL_BOUNDS)
     check_columns(list(bounds), list(wanted), "the list of quasi-identifiers")
     found = dict(wanted)
     for column, bound in bounds.items():
@@ -120,9 +124,7 @@ def _levels_of(column: str, bound: object) -> tuple[int, int | None]:
         low, high = bound
         if isinstance(low, Integral) and (high is None or isinstance(high, Integral)):
             return int(low), None if high is None else int(high)
-    raise InputError(
-        'level_bounds takes the lowest and the highest level of each column, such as {"age": (0, 2)}.', column=column
-    )
+    raise InputError(LEVEL_BOUNDS, column=column)
 
 
 def _on_spark(frame: Any, options: TableOptions, run: Run, id_key: bytes | None) -> TableRelease:

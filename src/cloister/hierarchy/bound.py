@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class BoundHierarchy:
         return len(self.labels)
 
 
+@runtime_checkable
 class Hierarchy(Protocol):
     """Coarser and coarser names for the values of a column, not yet bound to data."""
 

@@ -98,8 +98,9 @@ class PreparedTrajectories(Prepared):
             policy: UtilityPolicy | None = parse_policy(word, codes) if isinstance(word, str) else word
             policy = None if policy is None else as_published(policy, codes)
             keywords = settings_given(options) | {"block": _block(options.block)}
-            if options.sensitive is not None:
-                keywords["sensitive"] = options.sensitive[0]
+            keywords.pop("sensitive", None)
+            if options.sensitive:
+                keywords["sensitive"] = next(iter(options.sensitive))
             if options.sensitive_codes is not None:
                 named = list[object]()
                 for text in options.sensitive_codes:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -140,6 +141,29 @@ class Named(Described):
     def accepts(self, value: object) -> bool:
         """Return whether a value is a text that is not empty."""
         return isinstance(value, str) and value != ""
+
+
+@dataclass(frozen=True)
+class WordsOr(Described):
+    """Words, in place of which Python may give an object of a class: ``place`` of it is "module:name".
+
+    Examples
+    --------
+    >>> WordsOr("a date, as 2020-01-31", "datetime:date").accepts(2020)
+    False
+    """
+
+    place: str
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value is a text, or such an object; its class is loaded for objects alone."""
+        if isinstance(value, str | type):
+            return isinstance(value, str)
+        return type(value).__module__ != "builtins" and isinstance(value, resolve_name(self.place))
+
+
+HIERARCHY = "cloister.hierarchy:Hierarchy"
+UTILITY_POLICY = "cloister.shapes.codes.policy:UtilityPolicy"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from .constraints import COLUMN, FILE, TEXT, Described, Interval
+from .constraints import COLUMN, FILE, TEXT, UTILITY_POLICY, Described, Interval, WordsOr
 from .declaration import Help, Key, Keywords
 from .reading import ReadingWords
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cloister.io.query import Query
 
 K, SEED = Interval(int, 2), Interval(int, 0)
-POLICY = Described("level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file")
+POLICY = WordsOr("level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file", UTILITY_POLICY)
 ENGINE = Described("auto, memory, duckdb, spark or the address of a database")
 
 MissingAs = Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), TEXT, Key()]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.constraints import FILE, Described, Interval, OneOf
+from cloister.settings.constraints import FILE, HIERARCHY, Described, Interval, OneOf, WordsOr
 from cloister.settings.declaration import Help, Key, Keywords
 from cloister.settings.run_options import POLICY, AllCodes, CodedOptions, OneCode, Separator, Visit
 
@@ -58,7 +58,10 @@ class CodesSettings:
             "but apriori also visits:FILE (recorded together), records, or a JSON list of lists of codes.",
             "PRIVACY",
         ),
-        Described("all:2, records, visits:FILE or the name of a JSON file"),
+        WordsOr(
+            "all:2, records, visits:FILE or the name of a JSON file",
+            "cloister.shapes.generalization.format.privacy_policy:PrivacyPolicy",
+        ),
         Key(),
     ] = None
     visit: Visit = None
@@ -84,7 +87,7 @@ class CodesSettings:
     code_hierarchy: Annotated[
         str | None,
         Help("Of generalization: how close codes are; ICD-9-CM or ICD-10-CM if not given.", "HIERARCHY"),
-        Described("a hierarchy, as icd9"),
+        WordsOr("a hierarchy, as icd9", HIERARCHY),
         Key(),
     ] = None
     code_weights: Annotated[

@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.constraints import COLUMN, COLUMNS, FILE, TEXT, Described, ForEach, Interval, OneOf
+from cloister.settings.constraints import COLUMN, COLUMNS, FILE, TEXT, Described, ForEach, Interval, OneOf, WordsOr
 from cloister.settings.declaration import ByColumn, Help, Key, Keywords
 from cloister.settings.run_options import ENGINE, POLICY, SEED, K, ReleaseOptions
 
@@ -52,7 +52,7 @@ class TableSettings:
     rules: Annotated[
         Sequence["PrivacyRule | str"],
         Help("A further privacy rule, as k-anonymity=11. Repeatable.", "RULE", "--rule", tuple[str, ...]),
-        Described('a list of rules, as "l-diversity:diagnosis=2"'),
+        WordsOr('a list of rules, as "l-diversity:diagnosis=2"', "cloister.privacy:PrivacyRule"),
         Key("rule", kind=tuple[str, ...]),
     ] = ()
     suppression: Annotated[

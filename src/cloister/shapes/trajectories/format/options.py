@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from cloister.settings.constraints import COLUMN, FILE, Described, Interval, OneOf
+from cloister.settings.constraints import COLUMN, FILE, HIERARCHY, UTILITY_POLICY, Described, Interval, OneOf, WordsOr
 from cloister.settings.declaration import Help, Key, Keywords
 from cloister.settings.run_options import CodedOptions
 
@@ -48,13 +48,13 @@ class TrajectoriesSettings:
         Help(
             "icd9, icd10 or a file; ICD-9-CM or ICD-10-CM, whichever has more of the codes, if not given.", "HIERARCHY"
         ),
-        Described("icd9, icd10 or the name of a file"),
+        WordsOr("icd9, icd10 or the name of a file", HIERARCHY),
         Key(),
     ] = None
     age_hierarchy: Annotated[
         str | None,
         Help("A file or intervals; interval:1,5,10,20/top=90 if not given.", "HIERARCHY"),
-        Described("intervals, as interval:1,5,10, or the name of a file"),
+        WordsOr("intervals, as interval:1,5,10, or the name of a file", HIERARCHY),
         Key(),
     ] = None
     attributes: Annotated[
@@ -96,7 +96,7 @@ class TrajectoriesSettings:
             "(18 diseases), or a JSON file from name to list of codes.",
             "POLICY",
         ),
-        Described("level:1, level:2, level:3, sim:5, gwas or the name of a JSON file"),
+        WordsOr("level:1, level:2, level:3, sim:5, gwas or the name of a JSON file", UTILITY_POLICY),
         Key(),
     ] = None
     block: Annotated[

@@ -1,0 +1,84 @@
+"""Keywords of Python: whatever is given of whatever type is taken, or refused without a value of it."""
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cloister as cl
+from cloister.api.claims import WITHOUT as OF_CLAIMS
+from cloister.api.codes import WITHOUT as OF_CODES
+from cloister.api.codes import CodesKeywords
+from cloister.api.keywords import check_kind, keywords_of
+from cloister.api.tables import WITHOUT as OF_TABLES
+from cloister.api.tables import TableKeywords
+from cloister.api.trajectories import WITHOUT as OF_TRAJECTORIES
+from cloister.settings.constraints import WordsOr
+from cloister.shapes.claims.format.options import ClaimsOptions
+from cloister.shapes.trajectories.format.options import TrajectoriesOptions
+
+RECORDS = {
+    "table": (TableKeywords, OF_TABLES),
+    "codes": (CodesKeywords, OF_CODES),
+    "trajectories": (TrajectoriesOptions, OF_TRAJECTORIES),
+    "claims": (ClaimsOptions, OF_CLAIMS),
+}
+SETTINGS = [(shape, name, one) for shape, given in RECORDS.items() for name, one in keywords_of(*given).items()]
+PATIENTS = pl.DataFrame({"age": [38, 41], "dx": ["PATIENT-1", "PATIENT-2"]})
+
+
+class Foreign:
+    """A class of its own, which prints a value."""
+
+    def __repr__(self):
+        return "PATIENT-3"
+
+
+NEVER = [PATIENTS, Foreign(), Foreign, Path("PATIENT-4"), b"PATIENT-5", 1j, {1: "PATIENT-6"}, lambda: 0, [PATIENTS]]
+
+
+@pytest.mark.parametrize("value", NEVER, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("shape", "name", "one"), SETTINGS, ids=lambda part: part if isinstance(part, str) else "")
+def test_what_no_setting_can_be_is_refused(shape, name, one, value):
+    """A dataframe in the place of a number, say, is refused by its type, and no cell of it is printed."""
+    with pytest.raises(cl.InputError) as refusal:
+        check_kind(one, value)
+
+    assert name in str(refusal.value)
+    assert "PATIENT" not in str(refusal.value)
+
+
+def test_objects_stand_for_words_where_the_setting_says_so():
+    """A hierarchy where a hierarchy is meant, a policy where a policy is, and not the other way round."""
+    codes = cl.CodeSets.from_records([["250.00", "401.9"]] * 3)
+    objects = {
+        "Hierarchy": cl.icd9(), "UtilityPolicy": cl.UtilityPolicy.gwas(codes),
+        "PrivacyPolicy": cl.PrivacyPolicy.all_combinations(codes, 2), "PrivacyRule": cl.KAnonymity(2),
+    }  # fmt: skip
+    for _, _, one in SETTINGS:
+        if isinstance(one.constraint, WordsOr):
+            wanted = one.constraint.place.rpartition(":")[2]
+            for kind, value in objects.items():
+                assert one.constraint.accepts(value) is (kind == wanted), (one.name, kind)
+
+
+@pytest.mark.parametrize("number", [np.float32(0.25), Decimal("0.25"), Fraction(1, 4), np.float64(0.25)])
+def test_numbers_of_every_kind_are_numbers(number):
+    """A share, a loss or a time is taken from NumPy, decimals and fractions as from Python."""
+    for _, _, one in SETTINGS:
+        if float in get_args(one.kind):
+            check_kind(one, number)
+
+
+def test_a_switch_of_numpy_and_a_list_of_any_kind_are_taken():
+    """What pandas and NumPy compute is as good as what is typed."""
+    frame = pl.DataFrame({"age": [31, 34] * 3, "dx": ["a", "b"] * 3})
+    given = {"k": np.int64(2), "qi": {"age": "interval:10"}, "keep_suppressed": np.True_}
+    for columns in (["dx"], ("dx",), {"dx"}, np.array(["dx"]), pl.Series(["dx"])):
+        assert cl.protect_table(frame, sensitive=columns, **given).data.columns == ["age", "dx"]
+    with pytest.raises(cl.InputError, match="level_bounds takes"):
+        cl.protect_table(frame, sensitive=["dx"], **given, level_bounds=["age"])
