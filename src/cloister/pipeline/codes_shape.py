@@ -291,15 +291,15 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
         )
     if options.privacy is None:
         return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
-    if isinstance(options.privacy, PrivacyPolicy):
-        # One of all sets is made again, since it promises something of all sets of these codes.
-        m = options.privacy.m
-        return options.privacy if m is None else PrivacyPolicy.all_combinations(given.codes, m)
     if options.m is not None:
         raise InputError(
             f"{setting('m')} stands for all sets of so many codes, and {setting('privacy')} names the sets. Give one "
             "of them."
         )
+    if isinstance(options.privacy, PrivacyPolicy):
+        # One of all sets is made again, since it promises something of all sets of these codes.
+        m = options.privacy.m
+        return options.privacy if m is None else PrivacyPolicy.all_combinations(given.codes, m)
     visits = VisitsFile(options.visit, given.columns.codes, given.columns.code, reading_of(options))
     return parse_privacy(options.privacy, given.codes, visits)
 

@@ -82,3 +82,11 @@ def test_a_switch_of_numpy_and_a_list_of_any_kind_are_taken():
         assert cl.protect_table(frame, sensitive=columns, **given).data.columns == ["age", "dx"]
     with pytest.raises(cl.InputError, match="level_bounds takes"):
         cl.protect_table(frame, sensitive=["dx"], **given, level_bounds=["age"])
+
+
+def test_sets_that_are_known_are_asked_for_in_one_way():
+    """A number of codes is never passed over for a privacy policy, in words or as an object."""
+    codes = cl.CodeSets.from_records([["250.00", "401.9"]] * 3)
+    for privacy in ("all:1", cl.PrivacyPolicy.all_combinations(codes, 1)):
+        with pytest.raises(cl.InputError, match="Give one of them"):
+            cl.protect_codes(codes, k=3, method="generalization", privacy=privacy, m=2)
