@@ -88,7 +88,7 @@ def options_of(
     needed = [name for name, one in known.items() if one.default is MISSING and name not in given]
     if needed:
         raise InputError(f"{verb} needs {' and '.join(setting(name) for name in needed)}.")
-    return record(**fixed, **{known[name].name: _plain_of(known[name], value) for name, value in given.items()})
+    return record(**fixed, **{known[name].name: _plain(value, known[name]) for name, value in given.items()})
 
 
 def check_kind(one: Setting, value: object) -> None:
@@ -150,18 +150,13 @@ def _is_within(limit: Constraint, value: object) -> bool:
     return limit.accepts(_plain(value))
 
 
-def _plain_of(one: Setting, value: object) -> object:
-    """Return the value of a setting without types of NumPy, a list of any kind as a tuple."""
-    if _is_list(one) and isinstance(value, Collection) and not isinstance(value, str):
-        return tuple(map(_plain, value))
-    return _plain(value, one.kind)
-
-
-def _plain(value: object, kind: Kind = None) -> object:
-    """Return a number, or truth, of NumPy as that of Python, and anything else as it is; decimals where they may be."""
+def _plain(value: object, one: Setting | None = None) -> object:
+    """Return a value without types of NumPy: numbers as of Python, decimals where they may be, lists as tuples."""
     if isinstance(value, np.bool_):
         return bool(value)
-    is_exact = isinstance(value, Decimal) and Decimal in get_args(kind)
+    if one is not None and _is_list(one) and isinstance(value, Collection) and not isinstance(value, str):
+        return tuple(map(_plain, value))
+    is_exact = isinstance(value, Decimal) and one is not None and Decimal in get_args(one.kind)
     if is_exact or isinstance(value, bool) or not isinstance(value, Real | Decimal):
         return value
     return int(value) if isinstance(value, Integral) else float(value)
