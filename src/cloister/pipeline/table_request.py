@@ -318,6 +318,8 @@ def request_of(
         for rule in options.rules
     ]
     ids, key = (parse_ids(options.ids), id_key) if id_key is not None else _ids(options.ids)
+    if key is not None and ids is not Ids.HMAC:
+        raise InputError(f"id_key is for {setting('ids', 'hmac')} alone. Ask for that, or leave it out.")
     if key is not None:
         notes.append("ids are keyed hashes: releases made with the same key can be linked")
 

@@ -90,3 +90,11 @@ def test_sets_that_are_known_are_asked_for_in_one_way():
     for privacy in ("all:1", cl.PrivacyPolicy.all_combinations(codes, 1)):
         with pytest.raises(cl.InputError, match="Give one of them"):
             cl.protect_codes(codes, k=3, method="generalization", privacy=privacy, m=2)
+
+
+def test_a_key_of_ids_is_for_keyed_ids():
+    """A key that nothing uses is refused, and never noted as used."""
+    frame = pl.DataFrame({"id": ["a", "b"], "age": [31, 34]})
+    for given in ({"id": "id"}, {"id": "id", "ids": "drop"}, {"drop": ["id"]}):
+        with pytest.raises(cl.InputError, match="id_key is for ids"):
+            cl.protect_table(frame, k=2, qi={"age": "interval:10"}, id_key=b"k" * 32, **given)

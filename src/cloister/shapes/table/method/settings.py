@@ -24,7 +24,7 @@ from cloister.privacy import (
     parse_rule,
 )
 from cloister.search import check_search
-from cloister.settings.declaration import Keywords, check_threads
+from cloister.settings.declaration import Keywords, check_numbers, check_threads
 from cloister.settings.reading import HowRead
 from cloister.shapes.table.format.options import (
     AVERAGES,
@@ -169,8 +169,7 @@ def check_settings(request: TableRequest) -> TableRequest:
     if not request.rules:
         raise InputError(f"No privacy rule was given. Give at least k-anonymity, as with {setting('k', '5')}.")
     check_search(request.search_name, request.store)
-    if request.time_limit is not None and not request.time_limit > 0:
-        raise InputError(f"The time limit is {request.time_limit}, but it must be more than 0 seconds.")
+    check_numbers(TableSettings, {"time_limit": request.time_limit, "merge_bound": request.merge_bound})
     check_threads(request.threads)
     if request.weights and not request.loss.takes_weights:
         raise InputError(f"The loss {request.loss.name} looks at class sizes only: columns cannot be weighted in it.")
@@ -184,10 +183,7 @@ def check_settings(request: TableRequest) -> TableRequest:
                 column=column,
             )
     _check_method(request)
-    bound = request.merge_bound
-    if bound is not None and not 0 <= bound <= 1:
-        raise InputError(f"Classes were to be merged up to a loss of {bound}, but a loss is a number from 0 to 1.")
-    if bound is not None and not isinstance(request.loss, AttributeLoss):
+    if request.merge_bound is not None and not isinstance(request.loss, AttributeLoss):
         raise InputError(f"Classes cannot be merged by the loss {request.loss.name}. Take iyengar, arx or precision.")
     return request
 
