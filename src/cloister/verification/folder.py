@@ -12,7 +12,8 @@ from cloister.jobs.manifest import is_job, part_names
 from cloister.jobs.recheck import recheck_job
 from cloister.privacy import KAnonymity
 from cloister.release.folder import TABLE, read_manifest
-from cloister.release.manifest import form_of
+from cloister.release.head import WITH_CODES
+from cloister.release.manifest import form_of, outline_of
 from cloister.results import Manifest, Verdict
 from cloister.settings.reading import HowRead, ReadingWords
 from cloister.shapes.registry import FORMS, SHAPES, load
@@ -137,6 +138,12 @@ def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
     form = FORMS.get(form_of(manifest))
     if form is None:
         raise InputError(f"{place.name} is not a release of a shape that this version can check: {', '.join(SHAPES)}.")
+    shape = SHAPES[str(outline_of(manifest).shape)]
+    looked_at = {*shape.verified_by} | ({"m"} if WITH_CODES in manifest else set())
+    expected = {"m": request.m is not None, "qi": bool(request.quasi_identifiers)}
+    strange = [setting(name) for name, is_asked in expected.items() if is_asked and name not in looked_at]
+    if strange:
+        raise InputError(f"{' and '.join(strange)}: not for {shape.title}. Leave it out.")
     if request.k is not None:
         KAnonymity(request.k)  # refuses what no release can promise
     return check_folder(place, manifest, load(form.checker)(), request)
