@@ -318,6 +318,7 @@ def test_reports_that_no_hash_binds_were_not_checked(target, release):
     alone = cloister("verify", release)
 
     assert (alone.code, "report.html and README.txt" in alone.err) == (1, True), alone.err
+    assert "--original" not in alone.err  # which has no report
     assert cloister("verify", release, "--accept-unchecked", "report").code == 0
     (release / "README.txt").unlink()
     assert "README.txt is missing" in refusal(release)

@@ -17,7 +17,7 @@ from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB, only_part, part_names, promises_of_folder
 from cloister.pipeline.output_paths import release_at
-from cloister.release.head import WITH_CODES
+from cloister.release.head import UNBOUND_REPORT, WITH_CODES
 from cloister.release.manifest import AnyManifest, codes_of, outline_of, parse_manifest
 from cloister.results import Caveat, Manifest, Verdict
 from cloister.settings.declaration import settings_of
@@ -88,7 +88,8 @@ def _not_checked(options: VerifyOptions, verdict: Verdict) -> NotChecked:
     """Say what was not checked, why, and what to do."""
     names = list(dict.fromkeys(name for name, _ in verdict.unchecked))
     accepted = " ".join(f"--accept-unchecked {name}" for name in names)
-    compare = "" if options.original is not None else " Compare with the original (--original), or"
+    is_in_original = options.original is None and names != [UNBOUND_REPORT[0]]
+    compare = " Compare with the original (--original), or" if is_in_original else ""
     return NotChecked(
         f"{options.folder.name} was not checked in full: {verdict.problem()}.{compare or ' If you do not need it,'} "
         f"accept that: {accepted}."

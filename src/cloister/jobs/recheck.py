@@ -20,7 +20,7 @@ from cloister.release.folder import (
     read_manifest,
     report_failures,
 )
-from cloister.release.head import MANIFEST, REPORTS, SCRIPT, UNBOUND, UNBOUND_REPORT, read_section
+from cloister.release.head import MANIFEST, README, REPORT, REPORTS, SCRIPT, UNBOUND, UNBOUND_REPORT, read_section
 from cloister.release.manifest import AnyManifest, outline_of, parse_manifest
 from cloister.results import Checks, Manifest, Verdict
 from cloister.verification.script import note
@@ -80,6 +80,11 @@ def _split(groups: Numbers, values: Numbers) -> Numbers:
 
 LOOKUP = RowLookup(respell, linkage_failure)
 
+UNBOUND_WORDS = (
+    UNBOUND_REPORT[0],
+    f"whether {REPORT}, {README} and the sentences of {MANIFEST} are as they were written: schema {UNBOUND} of a job "
+    "has no hash of them",
+)
 HOW = "every part from its files, and the manifest of the job"
 
 
@@ -102,7 +107,7 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         manifests[name] = read_manifest(place)
     failures, together = _failures(folder, manifest, manifests), Checks()
     check_together(folder, {name: parse_manifest(one) for name, one in manifests.items()}, together)
-    unbound = [UNBOUND_REPORT] if outline_of(manifest).schema_ == UNBOUND else []
+    unbound = [UNBOUND_WORDS] if outline_of(manifest).schema_ == UNBOUND else []
     checks += [
         *together.done,
         "the manifest of the job, and the figures of its report, say what its parts say",
