@@ -124,7 +124,7 @@ def assess(
     people = None if population is None else from_native(population).frame
     return assess_frame(
         from_native(data).frame,
-        qi or (),
+        (qi,) if isinstance(qi, str) else qi or (),
         threshold=USUAL if threshold is None else threshold,
         population=people,
         fraction=sampling_fraction,

@@ -82,7 +82,7 @@ def verify_folder(
         hierarchies=hierarchies or {},
         populations=populations or {},
         k=k,
-        quasi_identifiers=tuple(qi),
+        quasi_identifiers=(qi,) if isinstance(qi, str) else tuple(qi),
         m=m,
         crosswalk=crosswalk,
         privacy=privacy,
@@ -93,6 +93,8 @@ def verify_folder(
         counted=None if database is None else partial(released_in, database),
         words=ReadingWords(**how),
     )
+    if isinstance(accept_unchecked, str):
+        accept_unchecked = (accept_unchecked,)
     verdict = _without_failures(place, request)
     unknown = sorted({*accept_unchecked} - {name for name, _ in verdict.unchecked})
     if unknown:
