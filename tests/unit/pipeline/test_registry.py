@@ -16,7 +16,9 @@ def test_a_shape_is_there_with_its_settings_and_commands(shape):
     """Its work has what the protocol asks for, its settings say what its command is for, and examples are of it."""
     entry = SHAPES[shape]
 
-    assert {"check", "read", "prepare", "of_part", "typed", "changed", "check_grid"} <= set(dir(shape_of(shape)))
+    assert {"check", "read", "prepare", "of_part", "parse_word", "with_settings", "check_grid"} <= set(
+        dir(shape_of(shape))
+    )
     assert dataclasses.is_dataclass(entry.options)
     assert entry.options.__doc__.startswith("Protect ")
     assert [example.split()[1:3] for example in entry.options.examples] == [["protect", shape], ["explore", shape]]

@@ -123,7 +123,7 @@ REGISTER = ["F"] * 100 + ["M"] * 60
 
 def changes(sensitivity):
     """One figure of each kind of attack, and what is said of it."""
-    yield "unbounded", {"unique": sensitivity["unbounded"]["unique"] + 0.01}, "sensitivity.unbounded"
+    yield "unbounded", {"unique": sensitivity["unbounded"]["unique"] + 0.01}, "somebody who knows all"
     yield "voter_list", {"observed": sensitivity["voter_list"]["observed"] / 2}, ""
     yield "voter_list", {"exact": sensitivity["voter_list"]["exact"] / 2}, "sensitivity.voter_list.exact"
     yield "voter_list", {"columns": ["age"]}, "sensitivity.voter_list"
