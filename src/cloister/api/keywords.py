@@ -17,7 +17,7 @@ import numpy as np
 
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.search import Report
-from cloister.settings.constraints import Constraint, ForEach, Interval, Kind, WordsOr
+from cloister.settings.constraints import Constraint, ForEach, Interval, Kind, WordsOr, holds_list
 from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
 from cloister.settings.reading import KEYS
 from cloister.shapes.protocol import ProgressListener, Run
@@ -102,9 +102,9 @@ def check_kind(one: Setting, value: object) -> None:
     origin: object = get_origin(one.kind)
     kinds = parts if origin in (Union, UnionType) else (one.kind,)
     may_be = one.constraint.accepts if isinstance(one.constraint, WordsOr) else lambda _value: False
-    if not any(_fits(kind, value) for kind in kinds) and (_is_list(one) or not may_be(value)):
+    if not any(_fits(kind, value) for kind in kinds) and (holds_list(one.kind) or not may_be(value)):
         raise _wrong_value(one.word, one.allowed, value)
-    if _is_list(one) and isinstance(value, Collection) and not isinstance(value, str):
+    if holds_list(one.kind) and isinstance(value, Collection) and not isinstance(value, str):
         each = float if str in kinds else str  # weights may be a text, or numbers
         for part in value:
             if not _fits(each, part) and not may_be(part):
@@ -125,11 +125,6 @@ def _check_mapping(one: Setting, value: object) -> None:
             raise _wrong_value(one.word, one.allowed, column, " as the name of a column")
         if isinstance(one.constraint, ForEach) and not _is_within(one.constraint.each, part):
             raise _wrong_value(one.word, one.allowed, part, f" for column {column!r}", column)
-
-
-def _is_list(one: Setting) -> bool:
-    """Whether a list can be given, whatever the command line reads words as."""
-    return any(get_origin(part) in (tuple, Sequence) for part in (one.kind, *get_args(one.kind)))
 
 
 def _fits(kind: Kind, value: object) -> bool:
@@ -154,7 +149,7 @@ def _plain(value: object, one: Setting | None = None) -> object:
     """Return a value without types of NumPy: numbers as of Python, decimals where they may be, lists as tuples."""
     if isinstance(value, np.bool_):
         return bool(value)
-    if one is not None and _is_list(one) and isinstance(value, Collection) and not isinstance(value, str):
+    if one is not None and holds_list(one.kind) and isinstance(value, Collection) and not isinstance(value, str):
         return tuple(map(_plain, value))
     is_exact = isinstance(value, Decimal) and one is not None and Decimal in get_args(one.kind)
     if is_exact or isinstance(value, bool) or not isinstance(value, Real | Decimal):
@@ -177,7 +172,7 @@ def takes_settings(
     ``more``: keywords that are no settings, and their defaults
     """
 
-    def documented(verb: Verb) -> Verb:
+    def document(verb: Verb) -> Verb:
         known = keywords_of(record, without)
         own = [one for one in inspect.signature(verb).parameters.values() if one.kind is not one.VAR_KEYWORD]
         keywords = [_parameter(name, one) for name, one in known.items()]
@@ -196,7 +191,7 @@ def takes_settings(
         )
         return verb
 
-    return documented
+    return document
 
 
 def _parameter(name: str, one: Setting) -> inspect.Parameter:

@@ -69,9 +69,19 @@ class Interval(GroupedMetadata):
     def __iter__(self) -> Iterator[BaseMetadata]:
         """Return the bounds as Pydantic knows them."""
         if self.low is not None:
-            yield Ge(self.low) if self.closed in ("both", "left") else Gt(self.low)
+            yield Ge(self.low) if self.has_low else Gt(self.low)
         if self.high is not None:
-            yield Le(self.high) if self.closed in ("both", "right") else Lt(self.high)
+            yield Le(self.high) if self.has_high else Lt(self.high)
+
+    @property
+    def has_low(self) -> bool:
+        """Whether the lower bound is allowed."""
+        return self.closed in ("both", "left")
+
+    @property
+    def has_high(self) -> bool:
+        """Whether the upper bound is allowed."""
+        return self.closed in ("both", "right")
 
     def accepts(self, value: object) -> bool:
         """Return whether a value is a number of this kind between the bounds."""
@@ -79,19 +89,17 @@ class Interval(GroupedMetadata):
             return False
         if isinstance(value, float) and not math.isfinite(value):
             return False
-        is_above = self.low is None or (value >= self.low if self.closed in ("both", "left") else value > self.low)
-        return is_above and (
-            self.high is None or (value <= self.high if self.closed in ("both", "right") else value < self.high)
-        )
+        is_above = self.low is None or value > self.low or (self.has_low and value == self.low)
+        return is_above and (self.high is None or value < self.high or (self.has_high and value == self.high))
 
     def __str__(self) -> str:
         what = self.what or ("a whole number" if self.kind is int else "a number")
-        has_low, has_high = self.closed in ("both", "left"), self.closed in ("both", "right")
-        low = "" if self.low is None else f" {'from' if has_low else 'above'} {self.low:,}"
+        low = "" if self.low is None else f" {'from' if self.has_low else 'above'} {self.low:,}"
         if self.high is None:
             return what + low
-        to = ("to" if has_high else "to below") if has_low and low else ("at most" if has_high else "below")
-        return f"{what}{low}{' and' if low and not has_low else ''} {to} {self.high:,}"
+        if self.has_low and low:
+            return f"{what}{low} {'to' if self.has_high else 'to below'} {self.high:,}"
+        return f"{what}{low}{' and' if low else ''} {'at most' if self.has_high else 'below'} {self.high:,}"
 
 
 class OneOf:
@@ -203,6 +211,11 @@ def alternatives(words: Sequence[str]) -> str:
 def marks_of(annotation: Kind) -> tuple[object, ...]:
     """Return what marks a type."""
     return getattr(annotation, "__metadata__", ())
+
+
+def holds_list(kind: Kind) -> bool:
+    """Return whether a type, or a part of a union, is a list of values."""
+    return any(get_origin(part) in (tuple, Sequence) for part in (kind, *get_args(kind)))
 
 
 def constraint_of(annotation: Kind) -> Constraint | None:

@@ -3,16 +3,28 @@
 From `Help` comes its option on the command line, from `Key` its key in a job. Loads nothing, so that help is quick.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args
 
 from cloister.errors import InputError, did_you_mean, setting
 
-from .constraints import Constraint, Described, ForEach, Interval, Kind, OneOf, alternatives, constraint_of, describe
+from .constraints import (
+    Constraint,
+    Described,
+    ForEach,
+    Interval,
+    Kind,
+    OneOf,
+    alternatives,
+    constraint_of,
+    describe,
+    holds_list,
+    marks_of,
+)
 
 Value = TypeVar("Value")
 Keywords: TypeAlias = Mapping[str, Any]
@@ -96,7 +108,7 @@ class Setting:
     @property
     def is_list(self) -> bool:
         """Whether the command line takes it several times, for several values."""
-        return any(get_origin(part) in (tuple, Sequence) for part in (self.typed, *get_args(self.typed)))
+        return holds_list(self.typed)
 
     @property
     def in_toml(self) -> Kind:
@@ -204,7 +216,7 @@ def check_threads(threads: int | None) -> None:
 
 
 def _setting(one: "Field[object]") -> Setting:
-    marks = getattr(one.type, "__metadata__", ())
+    marks = marks_of(one.type)
     default = one.default if one.default_factory is MISSING else one.default_factory()
     return Setting(
         one.name,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from cloister.errors import InputError, did_you_mean
-from cloister.settings.constraints import constraint_of, describe
+from cloister.settings.constraints import constraint_of, describe, marks_of
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -113,7 +113,7 @@ def _describe_key(annotation: Kind, keys: Sequence[str]) -> tuple[str, bool]:
 
     A choice for each name is described, rather than all names together.
     """
-    bare: Kind = getattr(annotation, "__origin__", annotation) if hasattr(annotation, "__metadata__") else annotation
+    bare: Kind = getattr(annotation, "__origin__", annotation) if marks_of(annotation) else annotation
     kind: object = get_origin(bare)
     is_at_name = kind is Mapping and NOT_A_NAME not in keys
     each: Kind = get_args(bare)[1] if is_at_name else str
