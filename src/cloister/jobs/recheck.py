@@ -34,7 +34,7 @@ Numbers = NDArray[np.intp]
 
 
 def linkage_failure(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
-    """Return why rows of two tables lead to each other; see `jobs.release.leading_to_few`.
+    """Return why rows of two tables lead to each other; see `jobs.release.linkage_failure`.
 
     The rows of both tables are split by one column after the other. Only groups with rows of both are split further.
     """
@@ -105,8 +105,9 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         checks += [type(check)(f"{whose}{check}") for check in verdict.checks]
         unchecked += [(what, f"{whose}{why}") for what, why in verdict.unchecked]
         manifests[name] = read_manifest(place)
-    failures, together = _failures(folder, manifest, manifests), Checks()
-    check_together(folder, {name: parse_manifest(one) for name, one in manifests.items()}, together)
+    parts, together = {name: parse_manifest(one) for name, one in manifests.items()}, Checks()
+    failures = _failures(folder, manifest, manifests, parts)
+    check_together(folder, parts, together)
     unbound = [UNBOUND_WORDS] if outline_of(manifest).schema_ == UNBOUND else []
     checks += [
         *together.done,
@@ -123,12 +124,13 @@ def check_together(folder: Path, parts: Mapping[str, AnyManifest], checks: Check
         note(checks, script.run(folder, files_read(parts)))
 
 
-def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
+def _failures(
+    folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest], parts: Mapping[str, AnyManifest]
+) -> list[str]:
     there = {entry.name for entry in folder.iterdir()} - {MANIFEST, SCRIPT, *REPORTS, *manifests}
     failures = [f"{len(there)} files do not belong to the release"] if there else []
     # Nothing is checked key by key: the manifest that these parts have is made again, and must be this one.
     job, _ = read_section(JobManifest, manifest)
-    parts = {name: parse_manifest(one) for name, one in manifests.items()}
     failures += manifest_failures(folder, manifest)
     failures += [f"{MANIFEST} is not what a job says"] if job is None else _contradictions(folder, job, parts)
     if job is not None and not failures:

@@ -43,14 +43,14 @@ class ShownPart:
 class ComparedParts:
     """Two parts, by their numbers, with the columns that both have, and how many rows each value must lead to.
 
-    ``told``: places of those that are not quasi-identifiers of both; of these alone, k records share each value anyway.
+    ``linking``: places of those that are not quasi-identifiers of both; k records share each value of all others.
     """
 
     one: int
     two: int
     names: tuple[str, str]
     both: tuple[str, ...]
-    told: tuple[int, ...]
+    linking: tuple[int, ...]
     k: int
 
 
@@ -94,7 +94,7 @@ def _list_compared_pairs(shown: Sequence[ShownPart]) -> list[ComparedParts]:
     for (own, one), (other, two) in combinations(enumerate(shown, start=1), 2):
         both = tuple(column for column in one.columns if column in two.columns)
         exempt = one.quasi_identifiers & two.quasi_identifiers
-        told = tuple(place for place, column in enumerate(both, start=1) if column not in exempt)
-        if told:
-            found.append(ComparedParts(own, other, (one.name, two.name), both, told, max(one.k, two.k)))
+        linking = tuple(place for place, column in enumerate(both, start=1) if column not in exempt)
+        if linking:
+            found.append(ComparedParts(own, other, (one.name, two.name), both, linking, max(one.k, two.k)))
     return found

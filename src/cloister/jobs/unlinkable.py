@@ -34,7 +34,7 @@ class RowLookup:
     # tables with numbers in place of values, in each reading by which other rows agree
     respell: Callable[[pl.DataFrame, pl.DataFrame], Iterator[tuple[pl.DataFrame, pl.DataFrame]]]
     # why rows of two tables lead to each other by values of the same columns
-    leading_to_few: Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
+    linkage_failure: Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
 
 
 WHOLE_HISTORIES = (
@@ -101,7 +101,7 @@ def _why(one: ReleasedPart, two: ReleasedPart, lookup: RowLookup) -> list[str]:
     columns = [column for column in one.frame.columns if column in two.frame.columns]
     meeting = set[str]()
     for own, other in lookup.respell(one.frame.select(columns), two.frame.select(columns)):
-        found = lookup.leading_to_few(own, other, max(one.k, two.k), one.generalized & two.generalized)
+        found = lookup.linkage_failure(own, other, max(one.k, two.k), one.generalized & two.generalized)
         if found is not None:
             return [found]
         meeting |= {name for name in columns if not {*own[name].unique()}.isdisjoint(other[name].unique())}

@@ -19,7 +19,7 @@ NAMES = ("u", "v", "w", "x", "y")
 CELLS = st.sampled_from(["a", "b", None])
 ROWS = st.lists(st.tuples(*[CELLS] * len(NAMES)), min_size=1, max_size=12)
 LOOKUPS = (release.LOOKUP, recheck.LOOKUP)
-SEARCHES = tuple(lookup.leading_to_few for lookup in LOOKUPS)
+SEARCHES = tuple(lookup.linkage_failure for lookup in LOOKUPS)
 
 
 @given(ROWS, ROWS, st.integers(2, 3), st.sets(st.sampled_from(NAMES)), st.integers(1, 3))
