@@ -33,7 +33,7 @@ class CloisterError(Exception):
     Attributes
     ----------
     message : what was asked, what was found, what to do; never a value of the data. Settings as in Python
-    text : the same before settings are worded, for `worded`
+    text : the same before settings are worded, for `word_settings`
     row : number of the record concerned, counted from 1 after the header
     line : line of the text file, counted from 1; differs from ``row`` where quoted values span lines
     columns : those concerned, where there may be several

@@ -12,7 +12,7 @@ from tests.made.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies, escaped_name
+from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies, escape_name
 from cloister.shapes.table.verify.classes import Reference, ReleasedClasses
 from cloister.shapes.table.verify.judge import judge
 from cloister.shapes.table.verify.rules import table_holds
@@ -139,17 +139,17 @@ def test_each_class_is_judged_by_the_definition(name, records, data):
     """Whether a class satisfies a rule is what the definition says, also where shares meet the threshold."""
     rule, definition = data.draw(RULES[name])
     original = original_of(records)
-    placed = original.frame.rename(escaped_name)
-    classes = ReleasedClasses(placed, [escaped_name("qi")])
-    order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed[escaped_name("dx")]], dtype=pl.String)
+    placed = original.frame.rename(escape_name)
+    classes = ReleasedClasses(placed, [escape_name("qi")])
+    order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed[escape_name("dx")]], dtype=pl.String)
     reference = Reference(
-        len(records), len(records), placed, {"dx": order}, original.groups, {"census": CENSUS.rename(escaped_name)}
+        len(records), len(records), placed, {"dx": order}, original.groups, {"census": CENSUS.rename(escape_name)}
     )
 
     judged = judge([rule], classes, reference)[0]
 
     assert definition(records, [v for _, v in records]) == dict(
-        zip(classes.sizes[escaped_name("qi")], judged, strict=True)
+        zip(classes.sizes[escape_name("qi")], judged, strict=True)
     )
 
 

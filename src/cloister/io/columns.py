@@ -115,8 +115,8 @@ def as_text(series: pl.Series) -> pl.Series:
 def pack_text(column: pl.Series, *, always: bool = False) -> pl.Series:
     """The text of a column as numbers of its sorted values: an Enum, of one byte to four a cell.
 
-    Equality, order and counts are those of the text; what looks into it takes `as_text`, or `of_each`. Where most cells
-    are different, text stays text, unless it is ``always`` to be numbers.
+    Equality, order and counts are those of the text; what looks into it takes `as_text`, or `map_categories`. Where
+    most cells are different, text stays text, unless it is ``always`` to be numbers.
     """
     if isinstance(column.dtype, pl.Enum):
         return column

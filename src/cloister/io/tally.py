@@ -1,7 +1,7 @@
 """Tables whose equal records stand once, with how many there are; large ones are written and read some rows at a time.
 
 A tally is a frame with one more column, `RECORDS`, whose name no table can have. Every count of a frame goes through
-`counted` or `n_records`, so that a table and its tally give the same figures.
+`count_records` or `n_records`, so that a table and its tally give the same figures.
 
 A *run* is a sequence of records of a file that follow each other and are equal in all columns but a numbered id, which
 counts on from one to the next. A file is read as the tally of its runs in their order, each with the first id of its

@@ -304,9 +304,9 @@ def request_of(
     is_counted: bool = False,
     id_key: bytes | None = None,
 ) -> tuple[TableRequest, list[str]]:
-    """Return the request that settings state, and what the user should know of how it was found; see `requested`.
+    """Return the request that settings state, and what the user should know of how it was found.
 
-    ``propose``: see `decide_columns`
+    See `build_table_request`; ``propose``: see `decide_columns`
     ``id_key``: of keyed ids, the key where it is in no file
     """
     found, notes = quasi_identifiers(

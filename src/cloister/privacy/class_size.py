@@ -23,7 +23,7 @@ from .rule import (
     TableRule,
     at_least,
     at_most,
-    checked_field,
+    check_field,
     class_sums,
     recorded_counts,
     write_number,
@@ -136,7 +136,7 @@ class NoAttack(ClassRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_field("gain / cost", self.class_size, Interval(int, 1))
+        check_field("gain / cost", self.class_size, Interval(int, 1))
 
     @property
     def class_size(self) -> int:
@@ -207,7 +207,7 @@ class PopulationRule(ClassRule):
         if self.population is None and self.name is None:
             raise InputError(f"{self.model} needs a population: a table of all people that the patients may be among.")
         name = "population" if self.name is None else self.name
-        checked_field("The population", name, Named("a text that is not empty"))
+        check_field("The population", name, Named("a text that is not empty"))
         object.__setattr__(self, "name", name)
 
 
@@ -260,9 +260,9 @@ class KMap(PopulationRule):
             return
         if self.population is not None or self.name is not None:
             raise InputError("k-map takes either a population table or the number of people, not both.")
-        checked_field("The population of k-map", self.size, Interval(int, self.k))
+        check_field("The population of k-map", self.size, Interval(int, self.k))
         if self.least is not None:
-            checked_field("class_size", self.least, Interval(int, LEAST_ESTIMATED))
+            check_field("class_size", self.least, Interval(int, LEAST_ESTIMATED))
         if self.least is not None and self.least > self.k:
             raise InputError(f"k-map with k = {self.k} never asks for more than {self.k} records per class.")
 

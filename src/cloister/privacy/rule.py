@@ -75,7 +75,7 @@ class PrivacyRule(ABC):
         for one in fields(self):
             limit = constraint_of(one.type)
             if limit is not None:
-                object.__setattr__(self, one.name, checked_field(one.name, getattr(self, one.name), limit))
+                object.__setattr__(self, one.name, check_field(one.name, getattr(self, one.name), limit))
 
     @property
     def class_size(self) -> int:
@@ -266,7 +266,7 @@ MOST_RECORDS = 2**62
 """No table has more, and counts stay exact."""
 
 
-def checked_field(name: str, value: object, limit: Constraint) -> object:
+def check_field(name: str, value: object, limit: Constraint) -> object:
     """Return what a field of a rule keeps, numbers that are not counts as floats; an `InputError` if it may not be."""
     if not limit.accepts(value):
         is_number = isinstance(value, int | float)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.settings.constraints import Interval
 
-from .rule import TOLERANCE, Share, TableRule, at_most, checked_field, write_number
+from .rule import TOLERANCE, Share, TableRule, at_most, check_field, write_number
 
 LARGEST_FRACTION_OF_PITMAN = 0.1
 """Dankar et al. (2012): above this sampling fraction their rule leaves Pitman's estimator."""
@@ -326,7 +326,7 @@ class PopulationUniqueness(TableRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_field("The population of population-uniqueness", self.size, Interval(int, 1))
+        check_field("The population of population-uniqueness", self.size, Interval(int, 1))
         if self.size > MOST_PEOPLE:
             raise InputError(
                 f"The population of population-uniqueness is {self.size}, but it must be at most {MOST_PEOPLE}, more"

@@ -55,7 +55,7 @@ class SourceRecords:
         )
 
     def dates_of(self, column: str) -> pl.DataFrame:
-        """The dates of a column, as `parsed` returns them."""
+        """The dates of a column, as `parse_dates` returns them."""
         dates = parse_dates(self.frame[column])
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
         return dates

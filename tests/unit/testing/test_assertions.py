@@ -119,7 +119,7 @@ def test_combinations_by_definition(records, m, k):
 @examples(20)
 @given(strategies.tables(missing=True), st.integers(2, 4))
 def test_releases_of_made_up_tables_keep_the_promise(made, k):
-    """What `anonymize` releases of any table that the strategy makes is k-anonymous by this definition too."""
+    """What `protect_table` releases of any table that the strategy makes is k-anonymous by this definition too."""
     hierarchies = {name: cl.hierarchy_rows(rows) for name, rows in made.hierarchies.items()}
     try:
         release = cl.protect_table(made.frame, qi=hierarchies, rule=[cl.KAnonymity(k)], suppression=0.5)

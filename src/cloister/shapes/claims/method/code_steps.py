@@ -142,7 +142,7 @@ def grouping(data: Claims) -> StepResult:
     """Replace diagnoses, procedures, places and specialties by their groups, where the plan asks for it.
 
     Columns that are not replaced here can still be grouped by their hierarchy, whose levels hold the same groups;
-    what is no code in them gets one label, see `without_no_codes`. Missing stays missing.
+    what is no code in them gets one label, see `drop_placeholders`. Missing stays missing.
 
     References
     ----------

@@ -61,7 +61,7 @@ def pseudonyms(data: Claims) -> StepResult:
     """Take ids out, or make them keyed hashes; numbers are given at the end, in released order.
 
     Patients are told apart by their numbers from here on. Provider, vendor and PCP columns that get numbers are kept
-    as they are until `numbered` gives them, since only the released order carries no information.
+    as they are until `number_pseudonyms` gives them, since only the released order carries no information.
 
     Guarantee: no original id is released. Not promised: groups stay together, and the number of claims of a provider,
     which may be known elsewhere, can tell which one it is; the line says how large the groups are. `drop` leaves the

@@ -13,7 +13,7 @@ Description = Mapping[str, Any]
 """A privacy rule as the manifest describes it: its model, its column if there is one, and its numbers."""
 
 
-def escaped_name(column: str) -> str:
+def escape_name(column: str) -> str:
     """Return the name of a column inside the verifier, whatever its own: no pattern to Polars, and none of ours.
 
     Nor does any become that of another with the suffix of a join. Names keep their order.
@@ -47,12 +47,12 @@ class Guarantee:
         """Return the same of columns as they are named inside the verifier."""
         return replace(
             self,
-            columns=tuple(map(escaped_name, self.columns)),
-            levels={escaped_name(column): level for column, level in self.levels.items()},
-            recoded={escaped_name(column): levels for column, levels in self.recoded.items()},
-            averaged={escaped_name(column): how for column, how in self.averaged.items()},
-            id=self.id and escaped_name(self.id),
-            patient=self.patient and escaped_name(self.patient),
+            columns=tuple(map(escape_name, self.columns)),
+            levels={escape_name(column): level for column, level in self.levels.items()},
+            recoded={escape_name(column): levels for column, levels in self.recoded.items()},
+            averaged={escape_name(column): how for column, how in self.averaged.items()},
+            id=self.id and escape_name(self.id),
+            patient=self.patient and escape_name(self.patient),
         )
 
     @property

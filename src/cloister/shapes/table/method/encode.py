@@ -77,7 +77,7 @@ def _of_patients(frame: pl.DataFrame, columns: list[str], request: TableRequest,
 
 
 def with_packed(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table with the text of some columns packed, of those that it has; see `packed`."""
+    """Return a table with the text of some columns packed, of those that it has; see `pack_text`."""
     texts = (frame[name] for name in columns if frame.schema.get(name) == pl.String)
     return frame.with_columns(map_columns(pack_text, texts))
 

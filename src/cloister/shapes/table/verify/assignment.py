@@ -19,7 +19,7 @@ from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
 
 from .classes import COUNT, ReleasedClasses
 from .flow import Flow
-from .record_by_record import labelled_columns, levels_of, recorded_columns
+from .record_by_record import find_labelled_columns, levels_of, recorded_columns
 
 Bits = NDArray[np.uint8]  # one bit for each distinct combination of quasi-identifiers of the original
 Integers = NDArray[np.int64]
@@ -50,7 +50,7 @@ class Beneath:
 
 def find_beneath(classes: ReleasedClasses, guarantee: Guarantee, original: OriginalTable) -> Beneath:
     """Find the records of the original that the labels of each class cover."""
-    columns, recorded = labelled_columns(guarantee), recorded_columns(guarantee)
+    columns, recorded = find_labelled_columns(guarantee), recorded_columns(guarantee)
     patient = [guarantee.patient] if guarantee.patient in original.frame.columns else []
     points = _number_combinations(original.frame, columns, POINT)
     distinct = points.unique(POINT, maintain_order=True).sort(POINT)

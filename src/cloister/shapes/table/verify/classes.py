@@ -7,7 +7,7 @@ import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import RECORDS, as_text, count_records
-from cloister.shapes.table.format.guarantee import escaped_name
+from cloister.shapes.table.format.guarantee import escape_name
 
 COUNT = "records"  # name of the counting column
 CLASS = "class\0"  # name of the column that numbers classes
@@ -22,7 +22,7 @@ class Reference:
 
     n_least: int
     n_most: int
-    whole: pl.DataFrame | None = None  # sensitive columns of the input as text, named as `inside`
+    whole: pl.DataFrame | None = None  # sensitive columns of the input as text, named as `escape_name` does
     # values of a column in their natural order, missing left out; for rules that need it
     order: Mapping[str, pl.Series] = field(default_factory=dict)
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class ReleasedClasses:
 
     Parameters
     ----------
-    records : as text, which may be packed, columns named as `inside`; or a tally of them
+    records : as text, which may be packed, columns named as `escape_name` does; or a tally of them
     columns : the quasi-identifiers, in order
     """
 
@@ -54,7 +54,7 @@ class ReleasedClasses:
 
     def tally(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return how many records of each class, by its place in ``sizes``, have each combination of values."""
-        values = [pl.col(escaped_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
+        values = [pl.col(escape_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
         numbers = self.sizes.select(self.columns).with_row_index(CLASS)
         counts = self._count_records([*self.columns, *values], RECORDS)
         return counts.join(numbers, on=self.columns, nulls_equal=True).select(CLASS, r"^value \d+$", RECORDS)
@@ -62,7 +62,7 @@ class ReleasedClasses:
     def cells(self, column: str) -> pl.DataFrame:
         """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""
         if column not in self._cells:
-            cells = self._count_records([*self.columns, pl.col(escaped_name(column)).alias("value")], "count")
+            cells = self._count_records([*self.columns, pl.col(escape_name(column)).alias("value")], "count")
             numbered = self.sizes.rename({COUNT: "size"}).with_row_index("class")
             joined = cells.join(numbered, on=self.columns, how="left", nulls_equal=True)
             self._cells[column] = joined.select("class", "size", "value", "count")

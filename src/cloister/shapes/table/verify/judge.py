@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from cloister.io import RECORDS, count_records
-from cloister.shapes.table.format.guarantee import Description, escaped_name
+from cloister.shapes.table.format.guarantee import Description, escape_name
 
 from .classes import CLASS, COUNT, Reference, ReleasedClasses
 from .rules import CLASS_RULES, NOT_GIVEN, TABLE_RULES, NotAtHandError, forbids_suppression, is_about_table
@@ -59,7 +59,7 @@ def _judge_in_sql(
     """Return whether each class satisfies each condition; ``columns``: those that conditions are about."""
     whole = None
     if reference.whole is not None and any(one["kind"] in ("shares", "order") for one in conditions):
-        values = [pl.col(escaped_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
+        values = [pl.col(escape_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
         whole = reference.whole.group_by(pl.lit(0).alias(CLASS), *values).agg(
             count_records(reference.whole).alias(RECORDS)
         )

@@ -60,7 +60,7 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
         """Recompute the guarantee."""
         manifest, original = release.manifest, release.original
         verdict = check_table(release.files, manifest, release.request, original, found_in(release, release.files))
-        how, checks = verdict.how, (*verdict.checks, *checked_figures(manifest, original))
+        how, checks = verdict.how, (*verdict.checks, *list_figure_checks(manifest, original))
         if manifest.table is not None:
             how = how.replace("from the released file", "from counts of the protected table in its database")
             if unseen := [column for column in manifest.table.not_counted if column != guarantee_of(manifest).id]:
@@ -81,7 +81,7 @@ def original_of(request: Request) -> pl.DataFrame | None:
     return from_native(given).frame
 
 
-def checked_figures(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
+def list_figure_checks(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
     """Return what was checked of risk and losses, where all of it holds."""
     guarantee = guarantee_of(manifest)
     # Which records were released is known, and of which labels their levels are.

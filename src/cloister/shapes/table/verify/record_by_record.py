@@ -48,18 +48,18 @@ def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: 
 def find_differing(
     released: pl.DataFrame, own: pl.DataFrame, guarantee: Guarantee, original: OriginalTable
 ) -> tuple[Finding, ...]:
-    """Return what the promises about each released record beside its own find, by SQL."""
+    """Compare each released record with the original record that it was made from, by SQL."""
     places = {column: place for place, column in enumerate(guarantee.columns)}
     numbers = places.get(guarantee.patient or "") if guarantee.id is not None else None
     both = {f"released_{place}": released[column] for column, place in places.items()}
     both |= {f"own_{place}": own[column] for column, place in places.items() if column in own.columns}
     labels = [
         pl.DataFrame({"place": f"{places[column]}", "value": bound.values, "label": bound.labels[level]}, LABELS)
-        for column, bound in ((column, original.hierarchies[column]) for column in labelled_columns(guarantee))
+        for column, bound in ((column, original.hierarchies[column]) for column in find_labelled_columns(guarantee))
         for level in levels_of(guarantee, column)
     ]
     facts = {
-        "labelled": [places[column] for column in labelled_columns(guarantee)],
+        "labelled": [places[column] for column in find_labelled_columns(guarantee)],
         "recorded": [places[column] for column in recorded_columns(guarantee)],
         "classes": [places[column] for column in guarantee.levels],
         "patient": numbers,
@@ -94,7 +94,7 @@ def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guaran
     )
 
 
-def labelled_columns(guarantee: Guarantee) -> list[str]:
+def find_labelled_columns(guarantee: Guarantee) -> list[str]:
     """Return the quasi-identifiers that are released as labels."""
     return [column for column in guarantee.levels if column not in guarantee.averaged]
 

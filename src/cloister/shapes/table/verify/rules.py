@@ -12,7 +12,7 @@ import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import count_records
-from cloister.shapes.table.format.guarantee import Description, escaped_name
+from cloister.shapes.table.format.guarantee import Description, escape_name
 
 from .classes import COUNT, TOLERANCE, Reference, ReleasedClasses
 from .uniqueness import population_uniqueness
@@ -89,7 +89,7 @@ def _delta_presence(rule: Description, classes: ReleasedClasses, reference: Refe
 
 
 def _k_patients(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
-    if escaped_name(rule["column"]) not in classes.records.columns:
+    if escape_name(rule["column"]) not in classes.records.columns:
         if reference.patients is None:
             raise NotAtHandError("the release does not say whose records they are")
         least, most = (counts >= int(rule["k"]) for counts in reference.patients)
@@ -133,7 +133,7 @@ def _whole(rule: Description, reference: Reference) -> pl.DataFrame:
     """Return each value of a column in the whole input, with ``all`` its records."""
     if reference.whole is None:
         raise NotAtHandError(NOT_GIVEN)
-    value = pl.col(escaped_name(rule["column"])).alias("value")
+    value = pl.col(escape_name(rule["column"])).alias("value")
     return reference.whole.group_by(value).agg(count_records(reference.whole).alias("all"))
 
 

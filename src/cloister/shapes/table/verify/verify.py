@@ -2,7 +2,7 @@
 
 Nothing here imports the search or the kernels. What the released records show is asked by SQL (`statements`). The
 original, where it is given, is generalized again by looking labels up, and compared with Polars. Columns are named as
-`inside` says: Polars takes some names for patterns, and any name may be that of another column.
+`escape_name` says: Polars takes some names for patterns, and any name may be that of another column.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, table_columns, with_records_of
 from cloister.io.columns import as_held
 from cloister.results import Caveat, Checks, Verdict
-from cloister.shapes.table.format.guarantee import Description, Guarantee, OriginalTable, escaped_name
+from cloister.shapes.table.format.guarantee import Description, Guarantee, OriginalTable, escape_name
 from cloister.verification.script import Finding, note
 
 from .assignment import Beneath, bounds_of_patients, check_assignment, find_beneath
@@ -66,7 +66,7 @@ def verify(
         return checks.verdict(_how(original))
     source = None
     if original is not None:
-        hierarchies = {escaped_name(column): hierarchy for column, hierarchy in original.hierarchies.items()}
+        hierarchies = {escape_name(column): hierarchy for column, hierarchy in original.hierarchies.items()}
         source = OriginalTable(_texts(original.frame, named, held), hierarchies, original.groups, original.records)
         released = with_patients(released, guarantee, source)
     reference = _reference(released, guarantee, named, original, source, populations or {})
@@ -116,7 +116,7 @@ def _extremes(released: pl.DataFrame, guarantee: Guarantee) -> tuple[int, int]:
 def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
     """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
     released = _without_stars(_texts(frame, guarantee), guarantee.inside())
-    texts = pl.DataFrame([released[escaped_name(column)].alias(column) for column in guarantee.columns])
+    texts = pl.DataFrame([released[escape_name(column)].alias(column) for column in guarantee.columns])
     return with_records_of(texts, released)
 
 
@@ -125,7 +125,7 @@ def _texts(frame: pl.DataFrame, guarantee: Guarantee, held: Callable[[pl.Series]
     absent = () if guarantee.patient in (None, *guarantee.columns) else (guarantee.patient,)
     columns = {series.name: series for series in frame.get_columns()}
     spoken_of = [name for name in (*guarantee.columns, *absent) if name in columns]
-    return with_records_of(pl.DataFrame([held(columns[name]).alias(escaped_name(name)) for name in spoken_of]), frame)
+    return with_records_of(pl.DataFrame([held(columns[name]).alias(escape_name(name)) for name in spoken_of]), frame)
 
 
 def _reference(
@@ -140,7 +140,7 @@ def _reference(
     people = {}
     for name in {rule["population"] for rule in guarantee.rules if rule.get("population") in populations}:
         table = populations[name]
-        hierarchies = {escaped_name(column): hierarchy for column, hierarchy in table.hierarchies.items()}
+        hierarchies = {escape_name(column): hierarchy for column, hierarchy in table.hierarchies.items()}
         people[name] = generalize_values(_texts(table.frame, named), hierarchies, guarantee.levels)
     ordered = {rule["column"] for rule in guarantee.rules if rule.get("distance") == "ordered"}
     n = n_records(released if original is None else original.frame)
@@ -148,7 +148,7 @@ def _reference(
         order = {column: natural_order(original.frame.get_column(column)) for column in ordered}
         return Reference(n, n, source.frame, order, source.groups, people)
     if guarantee.suppressed == 0:  # sensitive columns are released as recorded: these are the whole input
-        order = {column: natural_order(released[escaped_name(column)]) for column in ordered}
+        order = {column: natural_order(released[escape_name(column)]) for column in ordered}
         return Reference(n, n, released, order, populations=people)
     few, most = (1, guarantee.k - 1) if guarantee.suppressed is None else (guarantee.suppressed, guarantee.suppressed)
     return Reference(n + few, n + most, populations=people)
@@ -220,7 +220,7 @@ def _check_original(
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
     labels = generalize_values(original.frame, original.hierarchies, guarantee.levels)
-    sensitive = sorted({escaped_name(rule["column"]) for rule in guarantee.rules if "column" in rule})
+    sensitive = sorted({escape_name(rule["column"]) for rule in guarantee.rules if "column" in rule})
     every = ReleasedClasses(with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns)
     expected = releasable(guarantee.rules, every, classes.sizes, reference)
     if expected is None:

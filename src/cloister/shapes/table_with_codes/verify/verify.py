@@ -20,7 +20,14 @@ from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.disassociation.verify.verify import verify as verify_codes
 from cloister.shapes.table.format.guarantee import Guarantee
 from cloister.shapes.table.format.manifest import guarantee_of
-from cloister.shapes.table.verify.recheck import check_table, checked_figures, derive, found_in, original_of, source_of
+from cloister.shapes.table.verify.recheck import (
+    check_table,
+    derive,
+    found_in,
+    list_figure_checks,
+    original_of,
+    source_of,
+)
 from cloister.shapes.table.verify.verify import generalize_values
 from cloister.shapes.table_with_codes.format.data import (
     PRESENT,
@@ -153,7 +160,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         if codes.holds:
             promised = _compare_with_original(release, original)
             failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        of_table = (*found.checks, *checked_figures(manifest, original.reduced))
+        of_table = (*found.checks, *list_figure_checks(manifest, original.reduced))
         checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
         return Verdict(f"{found.how}; {codes.how}", checks, tuple(failures), found.unchecked)
 

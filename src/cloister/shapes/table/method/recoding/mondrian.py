@@ -107,7 +107,7 @@ def mondrian(
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, against anybody
     who knows the quasi-identifiers of a patient. Suppressed is only what violates them at the highest levels allowed;
     where a label stands for different sets at different levels, and classes that look alike violate a rule together,
-    `settled` suppresses one afterwards. The classes do not depend on the order of the records. Not promised: the least
+    `settle` suppresses one afterwards. The classes do not depend on the order of the records. Not promised: the least
     loss, as splits are never taken back; that labels of different classes exclude each other (an age of [40-44] stands
     beside [40-49], and the latter may hold a patient of 42). Cost: rows x attributes x depth of the tree.
 

@@ -36,7 +36,7 @@ def specialize(recoding: TableRecoding) -> Partition:
     to be suppressed stays within the limit and costs less than is saved; otherwise it stays for good.
 
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, and no more
-    records are suppressed than the limit; where a label stands for different sets at different levels, `settled` may
+    records are suppressed than the limit; where a label stands for different sets at different levels, `settle` may
     suppress further classes. Labels of a column exclude each other, so that counts add up. The classes do not depend
     on the order of the records. Not promised: the least loss, as no replacement is taken back. Cost: one pass over the
     rows for each label of the hierarchies.
