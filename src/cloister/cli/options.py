@@ -184,7 +184,11 @@ class VerifyOptions(FolderOptions):
         tuple[str, ...], Help("What need not be checked, by the name that the command gives it. Repeatable.", "NAME")
     ] = ()
     engine: Annotated[
-        str | None, Help("Of a table protected inside a database: its address; it is counted there.", "URL")
+        str | None,
+        Help(
+            "Address of the database that has the protected table; or Spark, to check a released table there too.",
+            "URL",
+        ),
     ] = None
 
 

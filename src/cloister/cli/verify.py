@@ -56,7 +56,7 @@ def run_verify(options: VerifyOptions) -> None:
         visit=options.visit,
         attributes=options.attributes,
         plan=options.plan,
-        database=options.engine,
+        engine=options.engine,
         accept_unchecked=options.accept_unchecked,
         **how_read(options),
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import polars as pl
 from sqlglot import exp, parse_one
@@ -43,7 +43,7 @@ class DuckDBDatabase(Database):
 
     connection: "DuckDBPyConnection" = field(repr=False)
     name: ClassVar[str] = "duckdb"
-    dialect: ClassVar[str] = "duckdb"
+    dialect: ClassVar[Literal["postgres", "duckdb"]] = "duckdb"
 
     def fetch(self, query: exp.Query) -> pl.DataFrame:
         """Return the rows of a query."""

@@ -5,7 +5,7 @@ import operator
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import polars as pl
 from sqlglot import exp
@@ -27,6 +27,8 @@ KINDS = {"text": exp.DataType.Type.TEXT, "whole": exp.DataType.Type.BIGINT}
 @dataclass(frozen=True, kw_only=True)
 class Database(Engine):
     """An engine in which the protected table is made; nothing of it stays unless it is committed."""
+
+    dialect: ClassVar[Literal["postgres", "duckdb"]]
 
     @abstractmethod
     def run(self, statement: exp.Expr) -> None:
@@ -163,17 +165,6 @@ def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> pl.Dat
     frame = engine.fetch(exp.select(*placed, n_records()).from_(table_name(table)).group_by(*own))
     named = [frame[place(number)].alias(column) for number, column in enumerate(columns)]
     return pl.DataFrame([*named, frame[COUNT].cast(pl.Int64).alias(RECORDS)])
-
-
-def n_out_of_order(engine: Engine, table: str, columns: Sequence[str], id_column: str) -> exp.Select:
-    """Return the query of how many ids are not the place of their record in the order of released values: ``n``."""
-    own = exp.column(id_column, quoted=True)
-    keys = [by_bytes(engine, exp.column(column, quoted=True)) for column in columns if column != id_column]
-    order = exp.Order(expressions=[exp.Ordered(this=one) for one in (*keys, own.copy())])
-    numbered = exp.Window(this=exp.RowNumber(), order=order)
-    inner = exp.select(exp.alias_(own.copy(), "own"), exp.alias_(numbered, "place")).from_(table_name(table))
-    wrong = exp.or_(exp.column("own").neq(exp.column("place")), exp.column("own").is_(exp.null()))
-    return exp.select(n_records()).from_(inner.subquery("t")).where(wrong)
 
 
 def n_changed(engine: Engine, making: Making) -> exp.Select:

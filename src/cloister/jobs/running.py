@@ -292,7 +292,7 @@ def _finish(
     failure = ""
     try:
         with job_run.run.watch.stage("verify"):
-            verify_folder(partial, database=next((place for place in made_in if place is not None), None))
+            verify_folder(partial, engine=next((place for place in made_in if place is not None), None))
     except (GuaranteeViolation, InputError) as error:
         failure = error.text
     if failure:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cloister.engines.choice import ChosenEngine, name_of_table
-from cloister.engines.in_database import Database, Making, Recoded, fetch_released, make, n_changed, n_out_of_order
+from cloister.engines.in_database import Database, Making, Recoded, fetch_released, make, n_changed
 from cloister.engines.statements import Engine, count_ids, fetch_tally, names_of, unique_share
 from cloister.errors import InputError, InternalError, TooLittleMemory, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
@@ -32,6 +32,7 @@ from cloister.shapes.table.method.protect import DatabaseRelease, TalliedRelease
 from cloister.shapes.table.method.recoding.choice import at_level, check_levels
 from cloister.shapes.table.method.roles import resolve_roles
 from cloister.shapes.table.method.settings import available_cores
+from cloister.shapes.table.verify.elsewhere import verify_there
 
 from .output_paths import IN_MEMORY
 from .provenance import require_verified
@@ -252,10 +253,6 @@ class _Made:
         Counted once, from the table that will stay: nobody else can change it inside the transaction.
         """
         database, making = self.database, self.making
-        if self.id_column is not None:
-            wrong = database.fetch(n_out_of_order(database, making.table, making.columns, self.id_column)).item()
-            if wrong:
-                raise InternalError(f"{wrong} ids of the protected table are not the places of their records.")
         # What was not counted must stand with the labels of its own records; counting compares all else.
         if {*self.stayed()} - {self.id_column} and (changed := database.fetch(n_changed(database, making)).item()):
             raise InternalError(f"{changed} records of the protected table are none of the original.")
@@ -338,8 +335,9 @@ def protect_table_in_database(
     with watch.stage("protect"):
         make(database, made.making)
     with watch.stage("verify"):
+        require_verified(verify_there(database.fetch, table_run.derived.stated, database.dialect, table))
         require_verified(table_run.check(made.tally))
-    place = DatabasePlace(name=made.making.table, not_counted=tuple(made.stayed()))
+    place = DatabasePlace(name=table, not_counted=tuple(made.stayed()), dialect=database.dialect)
     return table_run.release(
         DatabaseRelease,
         database.file,

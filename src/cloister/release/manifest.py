@@ -99,9 +99,7 @@ def codes_of(manifest: "TableManifest") -> "CodesSection | None":
 
 
 def script_of(manifest: AnyManifest) -> "Script | None":
-    """Return the promises of a release as SQL; None where its form has no script, or its records are in a database."""
+    """Return the promises of a release as SQL; None where its form has no script, or no dialect is known."""
     place = FORMS[manifest.form].script
-    if place is None or manifest.is_in_database:
-        return None
-    script: Script = load(place)(manifest)
+    script: Script | None = None if place is None else load(place)(manifest)
     return script

@@ -4,7 +4,7 @@ A checker and what it imports load no search, no kernels and nothing that protec
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -39,7 +39,7 @@ CHECKED = (
 class Request:
     """What the recipient expects of a release, whatever its manifest says, and what the custodian compares it with.
 
-    The fields are those of `verify_folder`; ``counted`` returns the records of a table in a database, by its manifest.
+    The fields are those of `verify_folder`; ``engine``: the database or the Spark that checks a table where it is.
     """
 
     original: object = field(default=None, repr=False)
@@ -54,7 +54,7 @@ class Request:
     visit: str | None = None
     attributes: str | Path | None = None
     plan: str | Path | None = None
-    counted: Callable[[object], pl.DataFrame] | None = field(default=None, repr=False)
+    engine: str | None = field(default=None, repr=False)
     words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
     @property

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -18,7 +17,6 @@ from cloister.results import Manifest, Verdict
 from cloister.settings.reading import HowRead, ReadingWords
 from cloister.shapes.registry import FORMS, SHAPES, load
 from cloister.verification.driver import Request, check_folder
-from cloister.verification.in_database import released_in
 
 
 def verify_folder(
@@ -36,7 +34,7 @@ def verify_folder(
     visit: str | None = None,
     attributes: str | Path | None = None,
     plan: str | Path | None = None,
-    database: str | None = None,
+    engine: str | None = None,
     accept_unchecked: Sequence[str] = (),
     **how: Unpack[HowRead],
 ) -> Verdict:
@@ -48,7 +46,7 @@ def verify_folder(
     Parameters
     ----------
     folder : a release, or the release of a job, whose parts are all checked; of several parts nothing of what follows
-        can be asked but ``database`` and ``accept_unchecked``
+        can be asked but ``engine`` and ``accept_unchecked``
     original : what it was made from: a dataframe; of code sets and trajectories, the file; of claims, the files of
         patients and of claims
     hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
@@ -66,7 +64,8 @@ def verify_folder(
         ``missing`` is of all but tables without codes
     plan : of claims, the plan that the release was made by; needed with ``original``
     attributes : of trajectories, the file of auxiliary attributes; needed with ``original`` if the release has some
-    database : of a table that was protected inside a database, the address of that, without a password
+    engine : of a table that was protected inside a database, the address of that, without a password; of any other
+        table, the Spark that checks the promises a second time (``spark``, ``local[2]``, ``sc://HOST:PORT``)
     accept_unchecked : names of what need not be checked, as ``unchecked`` of the verdict has them
 
     Raises
@@ -90,7 +89,7 @@ def verify_folder(
         visit=visit,
         attributes=attributes,
         plan=plan,
-        counted=None if database is None else partial(released_in, database),
+        engine=engine,
         words=ReadingWords(**how),
     )
     if isinstance(accept_unchecked, str):
@@ -127,8 +126,8 @@ def _of_job(place: Path, manifest: Manifest, request: Request) -> Verdict:
         )
 
     def verify_part(part: Path) -> Verdict:  # some may be in a database
-        counted = request.counted if TABLE in read_manifest(part) else None
-        return _without_failures(part, replace(request, counted=counted))
+        engine = request.engine if TABLE in read_manifest(part) else None
+        return _without_failures(part, replace(request, engine=engine))
 
     return recheck_job(place, manifest, verify_part)
 
@@ -146,6 +145,8 @@ def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
     strange = [setting(name) for name, is_asked in expected.items() if is_asked and name not in looked_at]
     if strange:
         raise InputError(f"{' and '.join(strange)}: not for {shape.title}. Leave it out.")
+    if request.engine is not None and form_of(manifest) != TABLE:
+        raise InputError(f"{setting('engine')} is for tables without codes. Leave it out.")
     if request.k is not None:
         KAnonymity(request.k)  # refuses what no release can promise
     return check_folder(place, manifest, load(form.checker)(), request)

@@ -39,6 +39,9 @@ DESCRIPTORS = "/proc/self/fd"
 """Where Linux has the open folders of a process."""
 
 
+COLUMNS = "columns of the table"
+"""By this name a script finds the columns that a table has, where that is not in the folder nor in memory."""
+
 MOST_SETS = 20_000_000
 """So many sets of codes and their records are continued, which takes up to a gigabyte; more are refused."""
 
@@ -77,6 +80,7 @@ class Script:
         memory that take the place of files. Without release.json, counts are not compared with what it states.
         """
         where = {"folder": folder, "frames": frames, "is_stated": not frames or MANIFEST in frames}
+        where["is_ordered"] = COLUMNS not in frames  # the rows of a table in a database have no order
         return _environment().get_template(self.template).render({**self.facts, **where}).strip() + "\n"
 
     def run(self, folder: Path, names: Iterable[str]) -> tuple[Finding, ...]:
@@ -90,7 +94,7 @@ class Script:
             There is too little memory, or there are too many sets of codes.
         """
         with _prefix(folder) as before:
-            return _read_findings(_rows(self.text(before), [before + name for name in names], {}))
+            return read_findings(_rows(self.text(before), [before + name for name in names], {}))
 
     def run_on(self, frames: Mapping[str, pl.DataFrame | str]) -> tuple[Finding, ...]:
         """Return what the script finds in memory: dataframes, or the text of JSON files, by the names of their files.
@@ -100,7 +104,7 @@ class Script:
         InputError
             There is too little memory, or there are too many sets of codes.
         """
-        return _read_findings(self.rows_on(frames))
+        return read_findings(self.rows_on(frames))
 
     def rows_on(self, frames: Mapping[str, pl.DataFrame | str]) -> list[tuple[object, ...]] | None:
         """Return the rows of the result in memory; None where DuckDB cannot read the dataframes; see `run_on`."""
@@ -155,7 +159,8 @@ def _rows(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -
     return None
 
 
-def _read_findings(rows: Sequence[tuple[object, ...]] | None) -> tuple[Finding, ...]:
+def read_findings(rows: Sequence[tuple[object, ...]] | None) -> tuple[Finding, ...]:
+    """Return the rows of the result of a script as findings; None is that of a script that could not be run."""
     if rows is None:
         return (Finding(READABLE, 1),)
     return tuple(Finding(str(promise), None if n is None else int(str(n))) for promise, n in rows)

@@ -201,8 +201,8 @@ def test_a_table_in_a_database_is_protected_as_in_memory(inside, asked, tmp_path
     told = {key: value for key, value in expected.summary().items() if key not in DIFFER}
     told["settings"].pop("delimiter")
     assert told == manifest
-    assert {"codebook.csv"} == files.keys()
-    verdict = verify_folder(tmp_path / "released", database=url)
+    assert {"codebook.csv", "verify.sql"} == files.keys()
+    verdict = verify_folder(tmp_path / "released", engine=url)
     assert not verdict.failures
     assert {name for name, _ in verdict.unchecked} <= {"t-closeness"}  # which compares with the original
     keys = [pl.col(column).cast(pl.String).fill_null("") for column in made.columns if column != request.id]
@@ -222,7 +222,7 @@ def test_a_collation_hides_no_record_from_the_verifier(inside, request, tmp_path
     asked = request_of(id=None, keep=(), sensitive=(), undecided=("drop",))
     with opened(Query(url, "select * from patients", "patients")) as database:
         written(protect_table_in_database(database, TABLE, asked), tmp_path / "released")
-    assert verify_folder(tmp_path / "released", database=url).holds
+    assert verify_folder(tmp_path / "released", engine=url).holds
 
     row = "ctid" if url.startswith("postgresql") else "rowid"
     first = f'select min({row}) from {TABLE} where "se""x" = \'F\''
@@ -238,7 +238,7 @@ def test_a_collation_hides_no_record_from_the_verifier(inside, request, tmp_path
             connection.execute(f"insert into {TABLE} from kept")
 
     with pytest.raises(GuaranteeViolation, match="1 of 58 classes have fewer than 4 records"):
-        verify_folder(tmp_path / "released", database=url)
+        verify_folder(tmp_path / "released", engine=url)
 
 
 def test_texts_that_a_collation_takes_for_the_same_differ(inside, request, tmp_path):

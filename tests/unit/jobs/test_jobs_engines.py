@@ -59,7 +59,7 @@ def test_a_table_stays_and_codes_are_read(hospital, tmp_path, capsys):
     assert run(["run", "inside.toml", "-q"]) == 0
 
     manifest = json.loads((tmp_path / "release" / "people" / "release.json").read_text())
-    assert manifest["table"] == {"name": "safe", "not_counted": ["mrn"]}
+    assert manifest["table"] == {"name": "safe", "not_counted": ["mrn"], "dialect": "postgres"}
     assert [[str(manifest["records"]["released"])]] == server.run("select count(*) from safe")
     assert server.url not in "".join(path.read_text() for path in (tmp_path / "release").rglob("*.json"))
     assert run(["verify", "release", "--engine", server.url, "-q"]) == 0

@@ -213,10 +213,14 @@ class TableSearch(Section):
 
 
 class DatabasePlace(Section):
-    """The table of a database in which the records are, and its columns that were not counted."""
+    """The table of a database in which the records are, and its columns that were not counted.
+
+    ``dialect``: of the SQL of the database; None in releases without ``verify.sql``
+    """
 
     name: NameInDatabase
     not_counted: tuple[str, ...]
+    dialect: Literal["postgres", "duckdb"] | None = None
 
 
 class TableSections(Section):

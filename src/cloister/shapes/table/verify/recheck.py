@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import polars as pl
 
+from cloister.engines.choice import is_spark
 from cloister.errors import InputError, name_few, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
@@ -22,6 +23,7 @@ from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
 from cloister.verification.driver import Checker, F, O, ReleaseUnderCheck, Request
 from cloister.verification.script import Finding
 
+from .elsewhere import count_in_database, find_in_database, find_on_spark
 from .statements import find_broken, sizes_in
 from .verify import OTHERS_AS_RECORDED, generalize_values, released_texts, verify
 
@@ -38,15 +40,18 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
     def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
         """Count the records that are in a database."""
         if manifest.table is None:
-            if request.counted is not None:
-                raise InputError("The release holds its records itself. Leave out the address of a database.")
+            if request.engine is not None and not is_spark(request.engine):
+                raise InputError(
+                    f"The records of this release are in its folder, and {setting('engine')} names a database. Leave "
+                    f"it out, or give {setting('engine', 'spark')}."
+                )
             return None
-        if request.counted is None:
+        if request.engine is None or is_spark(request.engine):
             raise InputError(
                 f"The records of this release are in the table {manifest.table.name} of a database. Name the database "
                 f"as {setting('engine')}, to have them counted there."
             )
-        return request.counted(manifest)
+        return count_in_database(request.engine, manifest)
 
     def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
         """Read the records; runs of them where there are many."""
@@ -104,12 +109,14 @@ def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
     return read_data(path, delimiter)
 
 
-def found_in(release: ReleaseUnderCheck[T, F, O], frame: pl.DataFrame) -> tuple[Finding, ...] | None:
-    """Return what the script finds in the files of a release; None where the records are in a database."""
-    manifest = release.manifest
-    if manifest.is_in_database:
-        return None
+def found_in(release: ReleaseUnderCheck[T, F, O], frame: pl.DataFrame) -> tuple[Finding, ...]:
+    """Return what the script finds in the files of a release, and Spark if it is named; or in a database."""
+    manifest, engine = release.manifest, release.request.engine
+    if engine is not None and manifest.table is not None:
+        return find_in_database(engine, manifest)
     found = release.findings()
+    if engine is not None:
+        found = tuple(dict.fromkeys((*found, *find_on_spark(engine, release.folder, manifest))))
     # SQL writes these of Parquet in another way than a release sorts them: their order is asked of what was read.
     if any(map(_is_written_otherwise, frame.dtypes)):
         read = find_broken(frame, guarantee_of(manifest), sizes_in(manifest))
@@ -130,7 +137,7 @@ def check_table(
     manifest: TableManifest,
     request: Request,
     original: pl.DataFrame | None,
-    findings: tuple[Finding, ...] | None,
+    findings: tuple[Finding, ...],
 ) -> Verdict:
     """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
     guarantee, source, hierarchies = guarantee_of(manifest), None, None

@@ -15,7 +15,8 @@ import polars as pl
 from cloister.io import RECORDS, is_tally, table_columns
 from cloister.release.head import DATA
 from cloister.shapes.table.format.guarantee import Description, Guarantee
-from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
+from cloister.shapes.table.format.manifest import TableManifest, TableSections, guarantee_of
+from cloister.verification.dialects import ScriptThere, TableLocation, table_in_database
 from cloister.verification.script import Finding, Script, names_in_sql
 
 from .rules import name_of, sample_size
@@ -67,7 +68,7 @@ RULES: Mapping[str, RuleCondition] = {
         "coalesce(-sum(q_recorded * ln(q_recorded)), -1) < ln({l}) - 1e-12",
     ),
     "recursive-l-diversity": RuleCondition(
-        "in every class the most frequent value of {column} is rarer than {c} times all from the {l}th on",
+        "in every class the most frequent value of {column} is rarer than {c} times all from rank {l} on",
         "values",
         "NOT coalesce(max(q_recorded) < {c} * sum(q_recorded) FILTER (place >= {l}) - 1e-12, false)",
     ),
@@ -110,15 +111,31 @@ ORDERED = RuleCondition(
 """t-closeness of values in an order: the mean distance of the distribution functions; missing is as far as can be."""
 
 IN_ORDER = (
-    "CASE WHEN (SELECT bool_and(regexp_full_match(value, '[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?'))"
-    " FROM whole_{place}) THEN try_cast(value AS DOUBLE) END"
+    "CASE WHEN bool_and(value <> '' AND "
+    "regexp_replace(value, '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$', '') = '') OVER ()"
+    " THEN try_cast(value AS DOUBLE) END"
 )
 """The order of the values of a column: that of numbers where all are numbers, else that of their bytes."""
 
 
-def script_of(manifest: TableManifest) -> Script:
-    """Return the script that checks a release of a table."""
-    return Script(TEMPLATE, facts_in_sql(manifest) | {"codes": None})
+def script_of(manifest: TableManifest) -> Script | None:
+    """Return the script that checks a release of a table; None for one in a database whose dialect is not known."""
+    if manifest.table is None:
+        return Script(TEMPLATE, facts_in_sql(manifest) | {"codes": None})
+    return None if manifest.table.dialect is None else script_there(manifest, manifest.table.dialect)
+
+
+def script_there(manifest: TableManifest, dialect: str) -> ScriptThere:
+    """Return the script of a release whose records are in a database of this dialect of SQL."""
+    assert manifest.table is not None
+    guarantee, name = guarantee_of(manifest), manifest.table.name
+    return script_at(guarantee, sizes_in(manifest), table_in_database(dialect, name, guarantee.columns))
+
+
+def script_at(promised: Guarantee, sizes: tuple[int, int], place: TableLocation) -> ScriptThere:
+    """Return the script of a promise about a table that is in a database, or in a view of Spark."""
+    facts = facts_of_promise(promised, sizes, None) | {"codes": None, "file": place.name}
+    return ScriptThere(TEMPLATE, facts, place)
 
 
 def names_of(promised: Guarantee) -> dict[str, str]:
@@ -132,7 +149,7 @@ def facts_in_sql(manifest: TableManifest) -> dict[str, object]:
     return facts_of_promise(guarantee_of(manifest), sizes_in(manifest), delimiter)
 
 
-def sizes_in(manifest: TableManifest) -> tuple[int, int]:
+def sizes_in(manifest: TableSections) -> tuple[int, int]:
     """Return the sizes of the smallest and of the largest class, as a manifest states them."""
     return manifest.risk.smallest_class, manifest.risk.largest_class
 
@@ -252,7 +269,7 @@ def condition_of(
         "sentence": f"{found.sentence.format_map(numbers)} ({rule['model']})",
         "violated": found.violated.format_map(numbers),
         "place": place,
-        "order": IN_ORDER.format(place=place),
+        "order": IN_ORDER,
     }
 
 

@@ -1,0 +1,97 @@
+"""A released table checked where its records are, in a database or on Spark, by the statements of ``verify.sql``.
+
+Shares nothing with what made the table: other statements, in a transaction that only reads.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+from sqlglot import exp
+
+from cloister.errors import GuaranteeViolation, InputError
+from cloister.io import RECORDS, as_text, records_of
+from cloister.io.query import DIALECTS, Query, quote_name
+from cloister.io.read import read_query
+from cloister.results import Checks, Verdict
+from cloister.shapes.table.format.manifest import TableManifest, TableSections, guarantee_of
+from cloister.verification.dialects import SPARK, TableLocation, as_texts, table_in_database
+from cloister.verification.script import Finding, literal, note, read_findings
+
+from .statements import script_at, script_there, sizes_in
+
+RECORDS_THERE = "cloister_records"
+
+
+def verify_there(
+    fetch: Callable[[exp.Query], pl.DataFrame],
+    manifest: TableSections,
+    dialect: Literal["postgres", "duckdb"],
+    table: str,
+) -> Verdict:
+    """Check a protected table in the transaction that made it; ``fetch``: returns the answer to a query there."""
+    promised, checks = guarantee_of(manifest), Checks()
+    script = script_at(promised, sizes_in(manifest), table_in_database(dialect, table, promised.columns))
+    note(checks, read_findings(fetch(script.select()).rows()))
+    return checks.verdict("checked by SQL in its database")
+
+
+def find_in_database(url: str, manifest: TableManifest) -> tuple[Finding, ...]:
+    """Return what the statements find in a protected table in its database."""
+    assert manifest.table is not None
+    place = Query(url, "SELECT 1", manifest.table.name)
+    script = script_there(manifest, DIALECTS.get(place.scheme, place.scheme))
+    return read_findings(read_query(Query(url, script.text(), place.name)).rows())
+
+
+def find_on_spark(word: str, folder: Path, manifest: TableManifest) -> tuple[Finding, ...]:
+    """Return what the statements find in the released file, counted by Spark; the order of rows is not checked.
+
+    Nor are ids that number the rows: Spark writes numbers and times of Parquet otherwise than a release sorts them.
+    """
+    from cloister.engines.spark.tables import SparkFiles, spark_table
+
+    path = folder / manifest.data_file
+    with spark_table(SparkFiles(path, "utf-8", manifest.settings.delimiter), word) as table:
+        found = {column.name: column.seen_as or column.name for column in table.columns}
+        if missing := {*guarantee_of(manifest).columns} - found.keys():
+            raise GuaranteeViolation(f"{path.name} lacks {len(missing)} of the columns that were released.")
+        rows = " UNION ALL ".join(f"SELECT {literal(name)}, {place}" for place, name in enumerate(found, start=1))
+        place = TableLocation(SPARK, path.name, as_texts(SPARK, table.view, found), f"({rows})")
+        promised = guarantee_of(manifest)
+        promised = promised if promised.patient else replace(promised, id=None, numbered=False)
+        script = script_at(promised, sizes_in(manifest), place)
+        return read_findings(table.fetch(script.select()).rows())
+
+
+def count_in_database(url: str, manifest: TableManifest) -> pl.DataFrame:
+    """Return the tally of a protected table in the order of its values; columns that stay there are missing in it.
+
+    Raises
+    ------
+    InputError : The database cannot be reached, or the table cannot be read.
+    """
+    assert manifest.table is not None
+    guarantee = guarantee_of(manifest)
+    name, stayed = manifest.table.name, manifest.table.not_counted
+    columns, numbered = list(guarantee.columns), guarantee.id if guarantee.numbered else None
+    here = [column for column in columns if column not in stayed]
+    if not here:
+        raise InputError("The release counts no column of its table, so that there is nothing to check.")
+    place = ".".join(quote_name(part) for part in name.split("."))
+    words = ", ".join(quote_name(column) for column in here)
+    # By bytes as well: a collation of the table may take a lone value for one that many have.
+    collation = "C" if url.startswith("postgres") else "binary"
+    apart = ", ".join(f"(COALESCE(CAST({quote_name(column)} AS TEXT), '') COLLATE \"{collation}\")" for column in here)
+    sql = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}, {apart}"  # noqa: S608
+    counted = read_query(Query(url, sql, name))
+    texts = pl.DataFrame([as_text(counted[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(here)])
+    frame = counted[texts.select(pl.arg_sort_by(*texts.columns)).to_series()]
+    tally = frame.select(here).with_columns(frame[RECORDS_THERE].cast(pl.Int64).alias(RECORDS))
+    tally = tally.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
+    if numbered is not None:
+        records = records_of(tally)
+        tally = tally.with_columns((records.cum_sum() - records + 1).alias(numbered))
+    return tally.select([*columns, RECORDS])
