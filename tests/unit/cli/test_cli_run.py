@@ -253,7 +253,7 @@ def test_interrupted_anywhere_nothing_is_left(cloister, place, monkeypatch, late
             raise KeyboardInterrupt
         return write_into(release, *places)
 
-    def stop_late(folder, database=None):
+    def stop_late(folder, engine=None):
         raise KeyboardInterrupt
 
     if late:
