@@ -82,7 +82,7 @@ def risks(rows: Sequence[Found]) -> str:
     for row in rows:
         risk = row["manifest"]["risk"]
         verified = "yes" if row["verify"]["code"] == 0 else "NO"
-        highest, loss = risk["tolerant"]["highest"], row["manifest"]["utility"]["loss"]
+        highest, loss = risk["flag_aware"]["highest"], row["manifest"]["utility"]["loss"]
         shares = [risk["mean"], risk["interval"], risk["flag_rate"], risk["flag_interval"], highest]
         lines.append([row["data"], *map(share, shares), f"{loss:.2f}", verified])
     return table(heads, lines)

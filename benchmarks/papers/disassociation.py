@@ -175,7 +175,7 @@ def measured(
         queries = work.workloads[name]
         found = query_errors(original.counts(queries), [sets.counts(queries) for sets in rebuilt], queries)
         row[name] = {
-            "are": found.are,
+            "are": found.average_relative_error,
             "deviation": found.deviation,
             "answered": found.answered,
             "by_size": found.by_size,

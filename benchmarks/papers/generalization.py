@@ -186,8 +186,8 @@ def measured(
         "ncp": figures.ncp,
         "suppressed_codes": figures.suppressed_codes,
         "suppressed_occurrences": figures.suppressed_occurrences,
-        "are": errors[Reading.SUBSETS].are,
-        "are_inverse_size": errors[Reading.INVERSE_SIZE].are,
+        "are": errors[Reading.SUBSETS].average_relative_error,
+        "are_inverse_size": errors[Reading.INVERSE_SIZE].average_relative_error,
         "preserved": [each.name for each in figures.outcomes if each.fully_preserved],
     }
 
@@ -216,7 +216,9 @@ def compared(name: str, codes: CodeSets, spec: str, m: int, privacy: PrivacyPoli
         true = original.counts(queries)
         errors = {str(reading): query_errors(true, [terms.answers(queries, reading)], queries) for reading in Reading}
         errors["disassociation"] = query_errors(true, [sets.counts(queries) for sets in rebuilt], queries)
-        row[workload] = {how: {"are": each.are, "by_size": each.by_size} for how, each in errors.items()}
+        row[workload] = {
+            how: {"are": each.average_relative_error, "by_size": each.by_size} for how, each in errors.items()
+        }
     return row
 
 

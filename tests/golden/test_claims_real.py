@@ -19,6 +19,6 @@ def test_the_first_plan_gives_a_release_that_another_simulation_confirms(real_da
     assert release.verify().holds
     assert told["risk"]["interval"][1] <= 0.05
     assert told["risk"]["flag_interval"][1] <= 0.05
-    assert told["risk"]["tolerant"]["highest"] <= 0.05
+    assert told["risk"]["flag_aware"]["highest"] <= 0.05
     assert told["records"] == {"in": "withheld", "released": 930, "suppressed": "withheld", "claims": 7010}
     assert told["risk"]["likeliest"]["interval"][0] > 0.1

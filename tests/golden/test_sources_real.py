@@ -20,7 +20,7 @@ SHAPES = {
 FEW_DRAWS = {"threshold = 0.05": "threshold = {}", 'max_flag_rate = "chosen"': "max_flag_rate = 0.5"}
 FEW_DRAWS |= {"repeats = 1000": "repeats = 5", "draws = 10000": "draws = 1000", "[99, 97.5, 95, 90]": "[90]"}
 FEW_DRAWS |= {"most_treated = 0.5": "most_treated = 1.0", "most_removed = 0.1": "most_removed = 0.9"}
-FEW_DRAWS |= {'tolerant = "bounded"': 'tolerant = "waived"'}
+FEW_DRAWS |= {'flag_aware = "bounded"': 'flag_aware = "waived"'}
 PATIENTS = 1500
 
 

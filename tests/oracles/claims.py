@@ -52,7 +52,7 @@ class Tables:
         """Patients who fit."""
         return sum(self.holds(j, wanted) for j in self.alike(i))
 
-    def tolerant_size(self, i, wanted):
+    def flag_aware_size(self, i, wanted):
         """Patients who fit, or would but for what is said to be missing."""
         return sum(self.tolerates(j, wanted) for j in self.alike(i))
 
@@ -108,28 +108,28 @@ def exact_risk(tables, power, k, raw=None):
     return flag, mean, missed
 
 
-def exact_tolerant_risk(tables, power):
+def exact_flag_aware_risk(tables, power):
     """Mean risk of an adversary who lets values be missing where flags say so: 1 over those tolerated."""
     people = [i for i, present in enumerate(tables.present) if present]
     total = Fraction(0)
     for i in people:
         samples = tables.samples(i, power)
         for sample in samples:
-            size = tables.tolerant_size(i, tables.labels(i, sample))
+            size = tables.flag_aware_size(i, tables.labels(i, sample))
             total += Fraction(1, size * len(samples) * len(people))
     return total
 
 
 def risk_of_draw(tables, i, wanted, k):
-    """Risk of one draw of a patient for the paper's adversary and for the tolerant one, 0 where k or more fit.
+    """Risk of one draw of a patient for the paper's adversary and for the flag-aware one, 0 where k or more fit.
 
-    Where nobody fits, the tolerant one may take only who lacks fewest values, if he finds more that way.
+    Where nobody fits, the flag-aware one may take only who lacks fewest values, if he finds more that way.
     """
-    size, tolerant = tables.class_size(i, wanted), tables.tolerant_size(i, wanted)
+    size, flag_aware = tables.class_size(i, wanted), tables.flag_aware_size(i, wanted)
     if size == 0:
-        tolerant = min(tolerant, tables.nearest_size(i, wanted) or tolerant)
+        flag_aware = min(flag_aware, tables.nearest_size(i, wanted) or flag_aware)
     held = tables.holds(i, wanted)
-    return Fraction(1, size) if held and size < k else 0, Fraction(1, tolerant) if tolerant < k else 0
+    return Fraction(1, size) if held and size < k else 0, Fraction(1, flag_aware) if flag_aware < k else 0
 
 
 def fewest_who_make_up(figures, excess):

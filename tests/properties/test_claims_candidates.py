@@ -107,11 +107,11 @@ def test_who_lacks_fewest_values_is_found_where_many_are_truncated():
     knowledge = DrawnKnowledge(encoded, constant_power(encoded, 3), 1, None, 2000)
     risk = release_risk(released, (0, 0), knowledge, RiskSettings(threshold=0.1, repeats=2))
 
-    assert risk.tolerant.mean == pytest.approx(1 / 60)
+    assert risk.flag_aware.mean == pytest.approx(1 / 60)
     assert risk.nearest.mean > 0.75
     assert risk.believing_flags == risk.nearest.mean_interval.high
     assert not risk.holds(0.1)
-    assert risk.holds(0.1, is_tolerant_waived=True) is (risk.exact.mean_interval.high <= 0.1)
+    assert risk.holds(0.1, is_flag_aware_waived=True) is (risk.exact.mean_interval.high <= 0.1)
 
 
 def test_the_power_is_at_least_that_by_the_labels_released():

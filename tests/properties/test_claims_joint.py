@@ -170,7 +170,9 @@ def test_what_is_chosen_together_loses_less_and_holds(hospital):
 
     assert max_sup is None
     assert found.loss <= published.loss + WORTH_IT
-    assert max(risk.exact.flag_rate, risk.exact.mean, risk.tolerant.mean, risk.fallback.mean, risk.nearest.mean) <= 0.2
+    assert (
+        max(risk.exact.flag_rate, risk.exact.mean, risk.flag_aware.mean, risk.fallback.mean, risk.nearest.mean) <= 0.2
+    )
     assert choice.levels == found.levels
 
 
@@ -284,5 +286,5 @@ def test_flag_aware_figures_may_be_of_fewer_draws(hospital):
     limit = first.exact.flag_rate  # so near that it takes more draws
     found = release_risk(everything, levels, knowledge, settings(threshold=max(limit, 0.01), repeats=20, draws=2000))
 
-    assert found.tolerant.draws == found.fallback.draws == found.nearest.draws <= found.exact.draws
+    assert found.flag_aware.draws == found.fallback.draws == found.nearest.draws <= found.exact.draws
     assert found.exact.draws == 40_000

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.claims_by_hand import every_draw, matching_of, plain
 from tests.made.encoded_claims import claims_of, constant_power, few_claims, many_claims
-from tests.oracles.claims import exact_risk, exact_tolerant_risk
+from tests.oracles.claims import exact_flag_aware_risk, exact_risk
 
 from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge
 from cloister.shapes.claims.method.matching import ReleasedClaims
@@ -52,12 +52,12 @@ def test_every_draw_has_the_class_of_the_oracle(data):
         wanted = [tables.labels(i, sample) for i, sample in plainly]
         held = [tables.holds(i, need) for (i, _), need in zip(plainly, wanted)]
         sizes = [tables.class_size(i, need) for (i, _), need in zip(plainly, wanted)]
-        tolerant = [tables.tolerant_size(i, need) for (i, _), need in zip(plainly, wanted)]
+        flag_aware = [tables.flag_aware_size(i, need) for (i, _), need in zip(plainly, wanted)]
 
         assert held == matching.mark_contained(levels, draws).tolist()
         assert sizes == matching.sizes(levels, draws).tolist()
         assert [min(2, size) for size in sizes] == matching.sizes(levels, draws, most=2).tolist()
-        assert tolerant == (matching.sizes(levels, draws) + matching.count_tolerated(levels, draws)).tolist()
+        assert flag_aware == (matching.sizes(levels, draws) + matching.count_tolerated(levels, draws)).tolist()
 
 
 @given(st.data())
@@ -87,7 +87,7 @@ def test_figures_over_all_draws_are_the_exact_risk(data):
 
 
 @given(st.data())
-def test_the_tolerant_risk_is_exact(data):
+def test_the_flag_aware_risk_is_exact(data):
     """Over all samples, the risk of the adversary who believes flags is that of the oracle, and nothing is a miss."""
     released = data.draw(releases())
     power = data.draw(powers(released.encoded))
@@ -99,7 +99,7 @@ def test_the_tolerant_risk_is_exact(data):
         sizes = matching.sizes([0, 1, 0], draws) + matching.count_tolerated([0, 1, 0], draws)
 
         assert sizes.min() >= 1
-        assert float(exact_tolerant_risk(plain(released, [0, 1, 0]), power.tolist())) == pytest.approx(
+        assert float(exact_flag_aware_risk(plain(released, [0, 1, 0]), power.tolist())) == pytest.approx(
             float(weights @ risk_of(sizes))
         )
 

@@ -217,7 +217,7 @@ def fine_node(hospital):
 
 @pytest.mark.parametrize("treatment", list(Treatment))
 def test_suppression_ends_below_the_threshold(hospital, treatment):
-    """Mean risk, flag rate and tolerant risk are below the threshold, also as simulated again with another seed."""
+    """Mean risk, flag rate and flag-aware risk are below the threshold, also as simulated again with another seed."""
     released, levels = fine_node(hospital)
     power = constant_power(hospital, 2)
     asked = settings(treatment=treatment, most_treated=1.0, most_removed=0.9)
@@ -228,7 +228,7 @@ def test_suppression_ends_below_the_threshold(hospital, treatment):
     assert not result.before.holds(0.2)
     assert result.rounds > 0
     assert result.risk.holds(0.2)
-    assert max(risk.exact.flag_rate, risk.exact.mean, risk.tolerant.mean, risk.fallback.mean) <= 0.2
+    assert max(risk.exact.flag_rate, risk.exact.mean, risk.flag_aware.mean, risk.fallback.mean) <= 0.2
     assert result.loss > level_losses(released).of(levels)
     assert result.treated.sum() >= result.patients.sum()
 
@@ -242,7 +242,7 @@ def test_treatments_suppress_what_they_say(hospital):
             released,
             levels,
             power,
-            settings(treatment=treatment, most_treated=1.0, most_removed=0.9, is_tolerant_waived=True),
+            settings(treatment=treatment, most_treated=1.0, most_removed=0.9, is_flag_aware_waived=True),
         )
         for treatment in Treatment
     }
@@ -289,7 +289,7 @@ def test_suppression_does_not_fool_who_believes_flags():
     risk = release_risk(released, (0, 0), knowledge, RiskSettings(repeats=1))
 
     assert risk.exact.mean == 0.0
-    assert risk.tolerant.mean == 1.0
+    assert risk.flag_aware.mean == 1.0
     assert risk.fallback.mean == 1.0
 
 

@@ -52,7 +52,7 @@ def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
         encoded, random.random(encoded.n_patients) < 0.8, random.random(encoded.n_claims) < 0.9, shown
     )
     levels, power = (0, int(random.integers(0, 3)), 1), constant_power(encoded, 2)
-    settings = RiskSettings(threshold=0.4, is_tolerant_waived=is_waived)
+    settings = RiskSettings(threshold=0.4, is_flag_aware_waived=is_waived)
     knowledge = DrawnKnowledge(encoded, power, seed, released.patients)
     judge = PatientJudge(matching_of(released, power), levels, knowledge, settings)
     screening = Screening(encoded.n_patients)
@@ -66,15 +66,15 @@ def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
     def means(patients, n_draws, first):
         found = np.zeros((3, encoded.n_patients))
         for i, labels in labels_drawn(knowledge.of_patients(patients, n_draws, first), released, levels):
-            exact, tolerant = risk_of_draw(tables, i, labels, k)
-            found[:, i] += float(exact > 0), float(exact), 0.0 if is_waived else float(tolerant)
+            exact, flag_aware = risk_of_draw(tables, i, labels, k)
+            found[:, i] += float(exact > 0), float(exact), 0.0 if is_waived else float(flag_aware)
         return found / n_draws
 
     seen = means(everybody, GLANCE, 0).any(axis=0)
     assert np.allclose(np.where(seen, means(everybody, SCREEN, 0), 0), screening.figures)
     looked = np.flatnonzero(people.looked_at)
     close = means(looked, settings.patient_draws, SCREEN)
-    assert np.allclose(close, [people.flag_rates, people.mean_risks, people.tolerant_risks])
+    assert np.allclose(close, [people.flag_rates, people.mean_risks, people.flag_aware_risks])
     assert close[0].sum() * settings.patient_draws == pytest.approx(sum(len(own.patients) for own in people.flagged))
     assert people.is_short == any(close.sum(axis=1) < np.array(wanted))
 

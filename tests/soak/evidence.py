@@ -29,7 +29,7 @@ EVIDENCE = (
     "risk.as_released.draws",
     "risk.known",  # with the original it is checked
     "risk.threshold",
-    "risk.tolerant.highest",
+    "risk.flag_aware.highest",
     "choice.max_flag_rate",
     "choice.truncation",
     "choice.optimal",

@@ -158,7 +158,7 @@ def of_terms(head: Figures, manifest: "GeneralizationManifest") -> Figures:
 
 
 def _of_policy(utility: "CodesUtility") -> dict[str, object]:
-    return {name: getattr(utility, name) for name in ("suppressed_codes", "are", *SETS)}
+    return {name: getattr(utility, name) for name in ("suppressed_codes", "average_relative_error", *SETS)}
 
 
 def of_trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:

@@ -188,4 +188,4 @@ def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manife
     warnings = warnings_of_job(read)
     page = render_job(job, job.name, read, warnings, promised=SENTENCES, not_promised=NOT_PROMISED)
     numbers = report_json(job, warnings, parts_shown(folder, manifests))
-    return {REPORT: page.encode(), FIGURES: numbers, README: render_readme(job)}
+    return {REPORT: page.encode(), FIGURES: json_bytes(numbers), README: render_readme(job)}

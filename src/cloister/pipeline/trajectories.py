@@ -137,4 +137,4 @@ def _accuracy(
     asked = frequent_pairs(original, percent_of(workload))
     pairs = ReleasedPairs.of(released, book, {CODE: request.code_hierarchy, AGE: request.age_hierarchy})
     error = average_relative_error(pairs, asked, original.vocabulary, original.age_values)
-    return {"workload": workload, "queries": len(asked.queries), "are": error}
+    return {"workload": workload, "queries": len(asked.queries), "average_relative_error": error}

@@ -12,6 +12,7 @@ import polars as pl
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
+from cloister.release.earlier_names import with_earlier_names, with_names_of_today
 from cloister.release.head import (
     ATTRIBUTES,
     CLUSTERS,
@@ -130,7 +131,7 @@ def any_manifest(folder: Path) -> Manifest:
     if isinstance(manifest, dict):
         stated = outline_of(manifest)
         if stated.schema_ in (SCHEMA, UNBOUND) and isinstance(stated.files, dict):
-            return manifest
+            return with_names_of_today(manifest)
     raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
 
 
@@ -188,10 +189,15 @@ def is_file(path: Path) -> bool:
 def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
     """Whether the manifest of a folder is not written as this content is: its white space could carry a message."""
     try:
-        is_written = (folder / MANIFEST).read_bytes() == json_bytes(expected)
+        is_written = _is_json_of(folder / MANIFEST, expected)
     except ValueError:  # a text that no file can hold
         is_written = False
     return [] if is_written else [f"{MANIFEST} is not written in the one way there is"]
+
+
+def _is_json_of(path: Path, content: Manifest) -> bool:
+    """Return whether a file is this content, by the names of today or by earlier ones."""
+    return path.read_bytes() in (json_bytes(content), json_bytes(with_earlier_names(content)))
 
 
 def _as_written_failures(path: Path, manifest: AnyManifest) -> list[str]:
@@ -242,14 +248,14 @@ def json_bytes(content: Mapping[str, object]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def report_json(manifest: ListsFiles, warnings: Sequence[str], shown: Mapping[str, object]) -> bytes:
-    """Return ``report.json``: the manifest as it was before it listed the reports, warnings, and what they show.
+def report_json(manifest: ListsFiles, warnings: Sequence[str], shown: Mapping[str, object]) -> Manifest:
+    """Return the content of ``report.json``: the manifest before it listed the reports, warnings, and what they show.
 
     ``shown``: the figures of a release by ``figures``, of a job its parts by ``parts``
     """
     files = {name: digest for name, digest in manifest.files.items() if name not in REPORTS}
     release = manifest.as_json() | {"files": files}
-    return json_bytes({"schema": manifest.schema_, "warnings": warnings, "release": release, **shown})
+    return {"schema": manifest.schema_, "warnings": warnings, "release": release, **shown}
 
 
 def figure_failures(folder: Path, manifest: ListsFiles, shown: Mapping[str, object]) -> list[str]:
@@ -257,7 +263,7 @@ def figure_failures(folder: Path, manifest: ListsFiles, shown: Mapping[str, obje
     report = _load_json(folder / FIGURES)
     warnings = report.get("warnings") if isinstance(report, dict) else None
     is_worded = isinstance(warnings, list) and all(isinstance(one, str) for one in warnings)
-    if is_worded and (folder / FIGURES).read_bytes() == report_json(manifest, warnings or [], shown):
+    if is_worded and _is_json_of(folder / FIGURES, report_json(manifest, warnings or [], shown)):
         return []
     return [f"{FIGURES} does not say what {MANIFEST} and the released files say"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloister.kernels.private_cache import cache_folder
-from cloister.release.folder import report_json
+from cloister.release.folder import json_bytes, report_json
 from cloister.release.head import FIGURES, README, REPORT, Section
 from cloister.release.manifest import AnyManifest
 from cloister.results import Figures
@@ -152,7 +152,7 @@ def report_files(manifest: AnyManifest, figures: Figures, exact: Figures | None 
     shown = {"figures": figures} | ({} if exact is None else {"exact": exact})
     return {
         REPORT: render_report(manifest, figures, exact).encode(),
-        FIGURES: report_json(manifest, warnings, shown),
+        FIGURES: json_bytes(report_json(manifest, warnings, shown)),
         **({README: render_readme(manifest)} if exact is None else {}),
     }
 

@@ -175,7 +175,7 @@ def of_claims(manifest: "ClaimsManifest") -> list[str]:
         f"At most a share of {rule.threshold:g} of such attacks leaves fewer than {rule.k} candidates, the right "
         "one among them",
     ]
-    if rule.tolerant == "bounded":
+    if rule.flag_aware == "bounded":
         sentences.append(
             "The first holds as well against somebody who lets values be missing where flags say that some were left "
             "out, who then picks at random among those who fit, or among those who lack fewest values"

@@ -190,7 +190,8 @@ class CountedSets:
 class QueryErrors:
     """Relative errors of the answers to a workload."""
 
-    are: float  # average relative error over the queries that are answered by some record; NaN where there are none
+    # average_relative_error: over the queries that are answered by some record; NaN where there are none
+    average_relative_error: float
     deviation: float  # standard deviation of ARE over the estimates
     # answered, unanswerable: queries with a true answer above 0, and those that are left out as theirs is 0
     answered: int
@@ -216,7 +217,7 @@ def query_errors(true: Counts, estimates: Sequence[Counts | Means], queries: Seq
         int(size): (float(errors[sizes == size].mean()), int((sizes == size).sum())) for size in np.unique(sizes)
     }
     return QueryErrors(
-        are=float(errors.mean()) if len(errors) else float("nan"),
+        average_relative_error=float(errors.mean()) if len(errors) else float("nan"),
         deviation=float(alone.mean(axis=1).std()) if len(errors) else float("nan"),
         answered=len(errors),
         unanswerable=len(true) - len(errors),

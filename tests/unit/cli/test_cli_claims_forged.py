@@ -104,10 +104,10 @@ def test_figures_that_cannot_be_are_noticed(refused):
         manifest["risk"]["flag_interval"] = [0.0, 0.1]
 
     def upper(manifest):
-        manifest["risk"]["tolerant"]["highest"] = 0.0
+        manifest["risk"]["flag_aware"]["highest"] = 0.0
 
     def many(manifest):
-        manifest["risk"]["draws"] = manifest["risk"]["tolerant"]["draws"] = 10**9
+        manifest["risk"]["draws"] = manifest["risk"]["flag_aware"]["draws"] = 10**9
         manifest["choice"]["lattice"] += 1
 
     fitting = "the stated figures fit each other and the draws that they are of"

@@ -56,7 +56,7 @@ def test_the_manifest(release, manifest):
     assert found["utility"]["constraints"] == 7
     assert found["utility"]["constraints_preserved"] <= found["utility"]["constraints_satisfied"] <= 7
     assert found["settings"]["policy"] == "level:1"
-    assert found["utility"]["are"] is None
+    assert found["utility"]["average_relative_error"] is None
     assert "exact" not in found["utility"]
 
 
@@ -118,8 +118,8 @@ def test_workloads_are_measured(protect, tmp_path, manifest):
     ran = protect("--workload", "frequent:2", "--custodian-dir", "secret")
     queries = json.loads((tmp_path / "secret" / "internal.json").read_text())["accuracy"]["queries"]
 
-    assert queries["are"] >= 0
-    assert manifest()["utility"]["are"] is None
+    assert queries["average_relative_error"] >= 0
+    assert manifest()["utility"]["average_relative_error"] is None
     assert "errors of frequent:2 are in --custodian-dir only" in " ".join(ran.out.split())
     assert "the folder that --custodian-dir names" not in ran.err
     assert "the folder that --custodian-dir names" in protect("--workload", "frequent:2", out="again").err
@@ -148,7 +148,7 @@ def test_what_is_told_follows_from_the_clusters(protect, tmp_path, manifest):
     most = sum(cluster["size"] * len(cluster["item_chunk"]) for cluster in clusters)
 
     assert most > 0
-    assert most / (most + told["occurrences_told"]) == told["occurrences_in_item_chunks"]
+    assert most / (most + told["occurrences_counted"]) == told["occurrences_in_item_chunks"]
 
 
 @pytest.mark.parametrize(

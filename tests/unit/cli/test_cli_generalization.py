@@ -66,7 +66,7 @@ def test_the_manifest(release, manifest):
         "constraints": 5,
         "constraints_satisfied": 5,
         "constraints_preserved": 5,
-        "are": None,
+        "average_relative_error": None,
     }
     assert found["risk"] == {"smallest_term": 7, "terms_below_k": 0, "unique_records": 1}
     assert found["settings"]["privacy"] == "all:2"

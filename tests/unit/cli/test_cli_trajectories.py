@@ -120,7 +120,7 @@ def test_errors_of_a_workload_are_the_custodians(protect, manifest, tmp_path):
     assert ran.code == 0, ran.err
     assert manifest()["settings"]["workload"] == "frequent:5"
     assert accuracy["queries"] > 0
-    assert accuracy["are"] >= 0
+    assert accuracy["average_relative_error"] >= 0
 
 
 def test_parquet_comes_back_as_parquet(protect, cloister, tmp_path):

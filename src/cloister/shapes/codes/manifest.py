@@ -145,7 +145,7 @@ class CodesUtility(PolicySets):
 
     codes: Positive
     suppressed_codes: Count
-    are: None
+    average_relative_error: None
 
 
 class CodesManifest(ManifestHead):

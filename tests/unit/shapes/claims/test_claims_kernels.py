@@ -179,11 +179,7 @@ def test_all_adversaries_at_once(encoded):
     assert all(sentence.endswith(".") for sentence in said)
     assert means["one value of each column"] <= means["all values"] <= np.mean(1 / class_size_of_patient(files, form))
     assert means["power up to 5"] == means["five values of each column"]
-    assert (
-        means["flags believed (tolerant)"]
-        == means["counted in the population"]
-        == means["patients and claims together"]
-    )
+    assert means["flags believed"] == means["counted in the population"] == means["patients and claims together"]
     assert any("all of the released patients" in sentence for sentence in said)
     assert voters.exact == round(1 / 3, 6)
     alone = voter_list(people_of(own, own), 20, is_population=False)

@@ -48,7 +48,7 @@ def test_what_is_not_said_has_its_default():
     assert made.search.loss == "entropy"
     assert made.truncation.percentiles == ("none", 99, 97.5, 95, 90)
     assert (
-        made.adversary.power, made.adversary.rounding, made.adversary.basis, made.adversary.tolerant
+        made.adversary.power, made.adversary.rounding, made.adversary.basis, made.adversary.flag_aware
     ) == (5, "ceil", "raw", "bounded")  # fmt: skip
     assert made.truncation.levels == (100.0, 99.0, 97.5, 95.0, 90.0)
     assert made.ids.patients == "number"
@@ -73,7 +73,7 @@ per = "patient-year"
 power = 3
 rounding = "floor"
 basis = "node"
-tolerant = "waived"
+flag_aware = "waived"
 likeliest = "bounded"
 [risk]
 threshold = 0.1
@@ -101,14 +101,14 @@ time_limit_s = 1.5
         made.top_coding[0].column, made.top_coding[0].quantile, made.top_coding[0].exclude_zero
     ) == ("pay_delay", 0.99, True)  # fmt: skip
     assert made.truncation.percentiles == ("none", 95.0)
-    assert (made.adversary.rounding, made.adversary.basis, made.adversary.tolerant) == ("floor", "node", "waived")
+    assert (made.adversary.rounding, made.adversary.basis, made.adversary.flag_aware) == ("floor", "node", "waived")
     assert (made.ids.provider, made.search.nodes, made.search.time_limit_s) == ("per-table", 10, 1.5)
     assert (made.weights, made.ids.patients) == ({"dx": 3.0, "age": 0.001}, "hmac:key")
     assert (made.risk.draws, made.suppression.most_treated, made.suppression.most_removed) == (1000, 1.0, 0.02)
     settings = settings_of(made)
     assert (settings.draws, settings.most_treated, settings.most_removed) == (1000, 1.0, 0.02)
     assert (settings.search_nodes, settings.search_seconds) == (10, 1.5)
-    assert (settings.is_tolerant_waived, settings.is_likeliest_bounded) == (True, True)
+    assert (settings.is_flag_aware_waived, settings.is_likeliest_bounded) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -121,10 +121,10 @@ def subtracted(manifest, files):
 @pytest.mark.parametrize("treatment", ["cells", "claims", "patients"])
 def test_nothing_told_less_the_files_leaves_fewer_than_k(treatment):
     """With few left out by each treatment, few with two reasons and few without claims, no difference is 1 to k - 1."""
-    truncation, most, tolerant, few = TREATMENTS[treatment]
+    truncation, most, flag_aware, few = TREATMENTS[treatment]
     levels = LEVELS.replace('sex = "suppress"', 'sex = "suppress@0-0"') if few else LEVELS
     text = levels.replace('["none", 90]', json.dumps([truncation]))
-    text = text.replace("power = 3", f'power = 2\ntolerant = "{tolerant}"')
+    text = text.replace("power = 3", f'power = 2\nflag_aware = "{flag_aware}"')
     text = text.replace("repeats = 5", "repeats = 2")
     text += f'draws = 1000\nmax_flag_rate = {most}\n[suppression]\nmost_removed = 0.3\ntreatment = "{treatment}"\n'
     release = protect_claims(claims(people(of_own_sex=few), text))

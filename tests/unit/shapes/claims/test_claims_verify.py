@@ -76,7 +76,7 @@ def test_the_simulation_counts_those_of_whom_something_may_be_missing():
     room = np.array([[1], [0], [1], [0], [0]])
     power = np.array([[2], [2], [2], [2], [1]])
     attacked = Simulation(np.zeros(5, dtype=np.int64), history(HISTORIES), history(shown), 3, room)
-    found = attacked.run(power, 20_000, (1,)).tolerant
+    found = attacked.run(power, 20_000, (1,)).flag_aware
     risks = []
     for patient, own in enumerate(HISTORIES):
         samples = list(itertools.combinations([text for text in own if text], power[patient, 0]))
@@ -186,7 +186,7 @@ def test_each_figure_is_held_against_the_threshold(release):
 
 
 def test_who_believes_flags_only_where_nobody_fits():
-    """Somebody else who fits exactly misleads him; where nobody does, he is the tolerant one."""
+    """Somebody else who fits exactly misleads him; where nobody does, he is the flag-aware one."""
     shown = [["AMI", "AMI"], ["AMI", "UTI"], ["AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]
     room = np.array([[1], [0], [1], [0], [0]])
     power = np.array([[2], [2], [2], [2], [1]])

@@ -72,7 +72,7 @@ def test_utility_of_figure_10(figure_10):
     utility = utility_of(figure_10)
 
     assert (utility.codes, utility.codes_counted_exactly) == (13, 10)
-    assert utility.occurrences_told == 13 + 7 + 12 + 8
+    assert utility.occurrences_counted == 13 + 7 + 12 + 8
     assert count_sets(figure_10, constraints).counts() == (5, 3, 3)
     assert [count_sets(figure_10, [each]).constraints_preserved for each in constraints] == [1, 1, 0, 0, 1]
 
@@ -131,7 +131,7 @@ def test_query_errors():
     estimates = [np.array([8, 6, 0, 5]), np.array([8, 2, 2, 0])]
     errors = query_errors(np.array([10, 4, 2, 0]), estimates, queries)
 
-    assert math.isclose(errors.are, (0.2 + 0 + 0.5) / 3)
+    assert math.isclose(errors.average_relative_error, (0.2 + 0 + 0.5) / 3)
     assert (errors.answered, errors.unanswerable) == (3, 1)
     assert {size: (round(e, 9), n) for size, (e, n) in errors.by_size.items()} == {1: (0.1, 2), 2: (0.5, 1)}
     assert math.isclose(errors.deviation, abs((0.2 + 0.5 + 1) / 3 - (0.2 + 0.5 + 0) / 3) / 2)

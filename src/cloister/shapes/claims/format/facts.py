@@ -97,7 +97,7 @@ class DerivedClaims(Derived):
             ("guarantee", "rules"): [rule],
             ("risk", "threshold"): rule.threshold,
             ("risk", "k"): rule.k,
-            ("risk", "tolerant", "limit"): rule.tolerant,
+            ("risk", "flag_aware", "limit"): rule.flag_aware,
             ("risk", "likeliest", "limit"): rule.likeliest,
             ("utility", "labels"): facts.labels,
             ("utility", "labels_of_patients"): facts.labels_of_patients,

@@ -49,7 +49,7 @@ Adversary = Literal[
     "all values",
     "whole claims (exact knowledge)",
     "values in their order (exact order)",
-    "flags believed (tolerant)",
+    "flags believed",
     "flags believed where nobody fits",
     "flags believed, fewest missing",
     "picks the likeliest",
@@ -97,8 +97,8 @@ class RiskRule(Section):
     threshold: Share
     k: Positive
     power: Positive
-    tolerant: Literal["bounded", "waived"]
-    likeliest: Literal["told", "bounded"]
+    flag_aware: Literal["bounded", "waived"]
+    likeliest: Literal["reported", "bounded"]
     patients_of_a_label: Positive
 
 
@@ -150,7 +150,7 @@ class SimulatedFigures(Section):
     draws: Positive
 
 
-class TolerantFigures(SimulatedFigures):
+class FlagAwareFigures(SimulatedFigures):
     """The same of somebody who believes flags; ``highest``: of all ways to do so, the highest end of an interval."""
 
     highest: Share
@@ -160,7 +160,7 @@ class TolerantFigures(SimulatedFigures):
 class MaximumLikelihoodFigures(SimulatedFigures):
     """The same of somebody who picks the likeliest of those who fit."""
 
-    limit: Literal["told", "bounded"]
+    limit: Literal["reported", "bounded"]
 
 
 class ClaimsRisk(SimulatedFigures):
@@ -168,7 +168,7 @@ class ClaimsRisk(SimulatedFigures):
 
     threshold: Share
     k: Positive
-    tolerant: TolerantFigures
+    flag_aware: FlagAwareFigures
     likeliest: MaximumLikelihoodFigures
     known: Number
     as_released: SimulatedFigures
@@ -289,8 +289,8 @@ class ClaimsManifest(ManifestHead):
             "records.suppressed": is_masked_count(self.records.suppressed, rule.k),
             "risk.known": risk.known <= rule.power and risk.known == round(risk.known, 1),
             "risk.draws": are_draws(risk.draws, plan)
-            and are_draws(risk.tolerant.draws, plan)
-            and risk.tolerant.draws <= risk.draws,
+            and are_draws(risk.flag_aware.draws, plan)
+            and risk.flag_aware.draws <= risk.draws,
             "choice.max_flag_rate": choice.max_flag_rate in flag_rates(plan),
             "choice.truncation": choice.truncation in percentiles,
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
@@ -382,7 +382,7 @@ def rule_of(plan: ClaimsPlan) -> RiskRule:
         threshold=plan.risk.threshold,
         k=k,
         power=plan.adversary.power,
-        tolerant=plan.adversary.tolerant,
+        flag_aware=plan.adversary.flag_aware,
         likeliest=plan.adversary.likeliest,
         patients_of_a_label=k,
     )

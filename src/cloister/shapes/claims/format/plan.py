@@ -175,7 +175,7 @@ class AdversaryPlan:
     """What the adversary knows: at most ``power`` values of each quasi-identifier of claims.
 
     The power is the higher of those by recorded values and by the levels chosen with ``basis = "raw"``, the latter with
-    ``"node"``. ``tolerant``, ``likeliest``: whether the risk by who believes flags, and by who picks the likeliest of
+    ``"node"``. ``flag_aware``, ``likeliest``: whether the risk by who believes flags, and by who picks the likeliest of
     those who fit, is limited.
     """
 
@@ -183,8 +183,8 @@ class AdversaryPlan:
     power: Annotated[int, Interval(int, 1, 1000)] = 5
     rounding: Literal["ceil", "floor", "round"] = "ceil"
     basis: Literal["raw", "node"] = "raw"
-    tolerant: Literal["bounded", "waived"] = "bounded"
-    likeliest: Literal["told", "bounded"] = "told"
+    flag_aware: Literal["bounded", "waived"] = "bounded"
+    likeliest: Literal["reported", "bounded"] = "reported"
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ from cloister.shapes.claims.format.manifest import (
     ClaimsRisk,
     ClaimsSettings,
     ClaimsUtility,
+    FlagAwareFigures,
     KeptShares,
     Levels,
     MaximumLikelihoodFigures,
     Sensitivity,
     SimulatedFigures,
-    TolerantFigures,
     VoterList,
     is_mean_loss,
 )
@@ -127,7 +127,7 @@ def attacks_on(
         *(ClaimsAttack(name, attacked.figures(power)) for name, power in tried.items()),
         whole_claims(attacked),
         *([] if when is None else [exact_order(attacked, when)]),
-        ClaimsAttack("flags believed (tolerant)", believing.tolerant),
+        ClaimsAttack("flags believed", believing.flag_aware),
         ClaimsAttack("flags believed where nobody fits", believing.fallback),
         ClaimsAttack("flags believed, fewest missing", believing.nearest),
         ClaimsAttack("picks the likeliest", likeliest),
@@ -201,8 +201,10 @@ def risk_of_release(protected: ProtectedClaims, laid: ReleaseTables, plan: Claim
         **round_figures(risk.exact),
         threshold=settings.threshold,
         k=settings.k,
-        tolerant=TolerantFigures(
-            **round_figures(risk.tolerant), highest=round(risk.believing_flags, DIGITS), limit=plan.adversary.tolerant
+        flag_aware=FlagAwareFigures(
+            **round_figures(risk.flag_aware),
+            highest=round(risk.believing_flags, DIGITS),
+            limit=plan.adversary.flag_aware,
         ),
         likeliest=MaximumLikelihoodFigures(
             **round_figures(protected.suppression.likeliest), limit=plan.adversary.likeliest

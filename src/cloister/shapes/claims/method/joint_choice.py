@@ -139,7 +139,7 @@ class JointChooser:
                 return None
             one = estimate_cost(self.chooser, level, node, CLOSER * settings.draws, CLOSE_AIM)
             is_fit = bool(np.isfinite(one.total))
-            if is_fit and not settings.is_tolerant_waived:
+            if is_fit and not settings.is_flag_aware_waived:
                 released, knowledge = level.released.without_labels(node, one.labels), level.by_node(node).knowledge
                 risk = release_risk(released, node, knowledge, replace(settings, repeats=1))
                 is_fit = risk.highest_believing <= BELIEVED * settings.threshold

@@ -137,7 +137,7 @@ def settings_of(plan: ClaimsPlan, threads: int = 1) -> RiskSettings:
         treatment=Treatment(plan.suppression.treatment),
         most_treated=plan.suppression.most_treated,
         most_removed=plan.suppression.most_removed,
-        is_tolerant_waived=plan.adversary.tolerant == "waived",
+        is_flag_aware_waived=plan.adversary.flag_aware == "waived",
         is_likeliest_bounded=plan.adversary.likeliest == "bounded",
         threads=threads,
     )

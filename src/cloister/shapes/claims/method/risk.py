@@ -251,7 +251,7 @@ class RiskSettings:
     patient_draws: int = 200
     most_treated: float = 0.5
     most_removed: float = 0.1
-    is_tolerant_waived: bool = False
+    is_flag_aware_waived: bool = False
     is_likeliest_bounded: bool = False
     threads: int = 1
 
@@ -270,35 +270,35 @@ class ReleaseRisk:
     """What a simulation found.
 
     exact : the paper's adversary: a draw that the released claims do not hold is missed, and no risk
-    tolerant : drawn values may be missing where ``claims_truncated`` or ``sup_*`` say so; never misses, since what is
+    flag_aware : drawn values may be missing where ``claims_truncated`` or ``sup_*`` say so; never misses, since what is
         missing of the patient is flagged
     fallback : picks among exact matches, and only without any among tolerated ones; stronger where flags are rare
     nearest : the same, but of those tolerated only who lack fewest values; the strongest where many are truncated
     """
 
     exact: RiskFigures
-    tolerant: RiskFigures
+    flag_aware: RiskFigures
     fallback: RiskFigures
     nearest: RiskFigures
 
     @property
     def believing_flags(self) -> float:
         """Upper end of the interval of the mean risk for flag-aware adversaries, by the best of three strategies."""
-        return max(one.mean_interval.high for one in (self.tolerant, self.fallback, self.nearest))
+        return max(one.mean_interval.high for one in (self.flag_aware, self.fallback, self.nearest))
 
     @property
     def highest_believing(self) -> float:
         """Mean risk of flag-aware adversaries, by the best of three strategies."""
-        return max(one.mean for one in (self.tolerant, self.fallback, self.nearest))
+        return max(one.mean for one in (self.flag_aware, self.fallback, self.nearest))
 
-    def highest(self, *, is_tolerant_waived: bool = False) -> float:
-        """Highest of what is limited: the upper ends of the intervals of mean risk, flag rate and tolerant risk."""
-        believing = 0.0 if is_tolerant_waived else self.believing_flags
+    def highest(self, *, is_flag_aware_waived: bool = False) -> float:
+        """Highest of what is limited: the upper ends of the intervals of mean risk, flag rate and flag-aware risk."""
+        believing = 0.0 if is_flag_aware_waived else self.believing_flags
         return max(self.exact.mean_interval.high, self.exact.flag_interval.high, believing)
 
-    def holds(self, threshold: float, *, is_tolerant_waived: bool = False) -> bool:
+    def holds(self, threshold: float, *, is_flag_aware_waived: bool = False) -> bool:
         """Whether all that is limited is low enough."""
-        return self.highest(is_tolerant_waived=is_tolerant_waived) <= threshold
+        return self.highest(is_flag_aware_waived=is_flag_aware_waived) <= threshold
 
 
 def release_risk(
@@ -321,10 +321,10 @@ def release_risk(
         own = np.where(held, fits, 0)
         exact.append(RiskFigures.of(own, settings.k))
         if not is_believing_settled:
-            tolerant = fits + matching.count_tolerated(levels, draws)
-            fallback = np.where(fits > 0, own, tolerant)
+            flag_aware = fits + matching.count_tolerated(levels, draws)
+            fallback = np.where(fits > 0, own, flag_aware)
             nearest = np.where(fits > 0, own, matching.nearest(levels, draws, fits == 0))
-            believing.append(tuple(RiskFigures.of(sizes, settings.k) for sizes in (tolerant, fallback, nearest)))
+            believing.append(tuple(RiskFigures.of(sizes, settings.k) for sizes in (flag_aware, fallback, nearest)))
             whole = [pool_figures(one) for one in zip(*believing, strict=True)]
             is_believing_settled = all(_is_settled(one.mean_interval, settings.threshold) for one in whole)
         found = pool_figures(exact)

@@ -8,7 +8,7 @@ Then all is measured anew, with other draws.
 
 What the published procedure leaves out: a value that is not released counts as a miss, so suppressing it makes the
 patient "low risk by definition". An adversary who sees ``claims_truncated`` or ``sup_<column>`` knows better, and for
-him the patient stays a candidate. The risk for this tolerant adversary is limited as well. Suppressing a patient's
+him the patient stays a candidate. The risk for this flag-aware adversary is limited as well. Suppressing a patient's
 cells does not lower it for that patient, so patients who bear it are left out whole, whatever the treatment.
 
 Before all that, and after each round, labels that fewer than k patients have are taken out.
@@ -63,7 +63,7 @@ class Excess(NamedTuple):
 
     flag_rate: float = 0.0
     mean_risk: float = 0.0
-    tolerant_risk: float = 0.0
+    flag_aware_risk: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -83,23 +83,23 @@ class PatientJudge:
     def of_patients(self, patients: NDArray[np.int64], n_draws: int, first: int) -> Iterator[tuple[Draws, Figures]]:
         """Draws of these patients from number ``first`` on, in parts; (3, n) what each adds to the sums of figures.
 
-        Risks are those of draws whose class is below k, for the paper's adversary and for the tolerant one; else 0.
+        Risks are those of draws whose class is below k, for the paper's adversary and for the flag-aware one; else 0.
         """
         matching, levels, k = self.matching, self.levels, self.settings.k
-        is_waived, step = self.settings.is_tolerant_waived, max(1, AT_ONCE // n_draws)
+        is_waived, step = self.settings.is_flag_aware_waived, max(1, AT_ONCE // n_draws)
         for at in range(0, patients.size, step):
             draws = self.knowledge.of_patients(patients[at : at + step], n_draws, first)
             # classes are counted up to k only: above it a draw is not flagged, however large its class
             held = matching.mark_contained(levels, draws)
             fits = matching.sizes(levels, draws, held if is_waived else None, most=k)
-            tolerant = np.zeros_like(fits)
+            flag_aware = np.zeros_like(fits)
             if not is_waived:
                 few = fits < k
-                tolerant = np.where(few, fits + matching.count_tolerated(levels, draws, few, k), 0)
+                flag_aware = np.where(few, fits + matching.count_tolerated(levels, draws, few, k), 0)
                 nearest = matching.nearest(levels, draws, fits == 0, k)
-                tolerant = np.where(nearest > 0, np.minimum(nearest, tolerant), tolerant)
+                flag_aware = np.where(nearest > 0, np.minimum(nearest, flag_aware), flag_aware)
             exact, believing = (
-                np.where(sizes < k, risk_of(sizes), 0.0) for sizes in (np.where(held, fits, 0), tolerant)
+                np.where(sizes < k, risk_of(sizes), 0.0) for sizes in (np.where(held, fits, 0), flag_aware)
             )
             yield draws, np.stack([(exact > 0).astype(np.float64), exact, believing])
 
@@ -145,7 +145,7 @@ class PatientRisk:
 
     flag_rates: Figures
     mean_risks: Figures
-    tolerant_risks: Figures
+    flag_aware_risks: Figures
     looked_at: Flags
     flagged: tuple[Draws, ...]
     is_short: bool
@@ -269,7 +269,7 @@ def suppress(
     settings: RiskSettings,
     weights: list[float] | None = None,
 ) -> Suppression:
-    """Suppress until mean risk, flag rate and the tolerant adversary's risk are under the threshold.
+    """Suppress until mean risk, flag rate and the flag-aware adversary's risk are under the threshold.
 
     *Guarantee*: the upper ends of the 95 % intervals of all three are at most the threshold on draws by which nothing
     was chosen, for adversaries who pick at random among those who fit; each label is held by k patients or more.
@@ -286,7 +286,7 @@ def suppress(
     risk = before = _measure_release(released, levels, power, settings, 0)
     screening = Screening(treated.size)
     rounds = 0
-    while not risk.holds(settings.threshold, is_tolerant_waived=settings.is_tolerant_waived):
+    while not risk.holds(settings.threshold, is_flag_aware_waived=settings.is_flag_aware_waived):
         rounds += 1
         if rounds > ROUNDS:
             raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}.")
@@ -325,7 +325,7 @@ def _without_rare(released: ReleasedClaims, levels: Node, settings: RiskSettings
 
 def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: RiskSettings) -> None:
     """Refuse to go on where, at the pace of a round, the rounds that are left would not do; the first is no measure."""
-    before, highest = (one.highest(is_tolerant_waived=settings.is_tolerant_waived) for one in (last, now))
+    before, highest = (one.highest(is_flag_aware_waived=settings.is_flag_aware_waived) for one in (last, now))
     left = highest - (before - highest) * (ROUNDS - rounds)
     if rounds > 1 and highest > NEAR * settings.threshold and left > settings.threshold:
         raise NoSafeRelease(
@@ -348,12 +348,12 @@ def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tupl
     released, settings = judge.matching.released, judge.settings
     # how much of each figure, summed over the patients released, is above what a round aims at
     n, aim, exact = int(released.patients.sum()), AIM * settings.threshold, risk.exact
-    believing = 0.0 if settings.is_tolerant_waived else (risk.believing_flags - aim) * n
+    believing = 0.0 if settings.is_flag_aware_waived else (risk.believing_flags - aim) * n
     excess = Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
     screening.renew(judge)
     people = patient_risks(judge, screening.figures, excess)
     chosen = most_at_risk(people.flag_rates, excess.flag_rate) | most_at_risk(people.mean_risks, excess.mean_risk)
-    gone = most_at_risk(people.tolerant_risks, excess.tolerant_risk)
+    gone = most_at_risk(people.flag_aware_risks, excess.flag_aware_risk)
     if settings.treatment is Treatment.PATIENTS:
         gone |= chosen
     else:

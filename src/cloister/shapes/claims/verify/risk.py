@@ -55,7 +55,7 @@ DRAWS, RELEASED_DRAWS = 4_000, 10_000
 BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": 10**9}
 """Adversaries who know at most so many values of each column of claims of every patient."""
 
-BELIEVING = "flags believed (tolerant)", "flags believed where nobody fits", "flags believed, fewest missing"
+BELIEVING = "flags believed", "flags believed where nobody fits", "flags believed, fewest missing"
 HALF_A_DECIMAL = 0.05 + 1e-9
 LIKELIEST, UP_TO = "picks the likeliest", "power up to "
 FEWEST_DRAWS, LOOKED_AT = 1_000, 40_000_000
@@ -144,7 +144,7 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
     """Published figures are within the limits; those of values drawn from the released claims come out again."""
     figures, limits, form = promise.risk, promise.plan.adversary, promise.form
     tops = [figures.interval[1], figures.flag_interval[1]]
-    tops += [figures.tolerant.highest, figures.tolerant.interval[1]] if limits.tolerant == "bounded" else []
+    tops += [figures.flag_aware.highest, figures.flag_aware.interval[1]] if limits.flag_aware == "bounded" else []
     tops += [figures.likeliest.interval[1]] if limits.likeliest == "bounded" else []
     checks.require(
         max(tops) <= promise.threshold,
@@ -157,8 +157,8 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
         if row.adversary == LIKELIEST
         for name in SimulatedFigures.model_fields
     )
-    every = [figures, figures.tolerant, figures.as_released, figures.likeliest, *promise.attacks]
-    is_highest = figures.tolerant.highest >= figures.tolerant.interval[1]
+    every = [figures, figures.flag_aware, figures.as_released, figures.likeliest, *promise.attacks]
+    is_highest = figures.flag_aware.highest >= figures.flag_aware.interval[1]
     checks.require(
         is_same and is_highest and all(is_plausible(own, promise.k) for own in every),
         "the stated figures fit each other and the draws that they are of",
@@ -184,10 +184,10 @@ def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise,
     checks.require(overlap(exact, figures), f"the risk of values drawn from the original claims is as stated {n_draws}")
     is_low = _is_not_above(exact, threshold) and exact.flag_rate - SURE * exact.flag_error <= threshold
     checks.require(is_low, f"that risk and its flag rate are not above {threshold:g}")
-    is_tolerant = overlap(believing.tolerant, figures.tolerant)
-    checks.require(is_tolerant, "the risk for an adversary who believes flags is as stated")
-    if limits.tolerant == "bounded":
-        highest, draws = figures.tolerant.highest, figures.tolerant.draws
+    is_flag_aware = overlap(believing.flag_aware, figures.flag_aware)
+    checks.require(is_flag_aware, "the risk for an adversary who believes flags is as stated")
+    if limits.flag_aware == "bounded":
+        highest, draws = figures.flag_aware.highest, figures.flag_aware.draws
         ends = [one.mean + _half_width(one.deviation, draws) - SURE * one.error for one in believing[1:]]
         checks.require(
             max(ends) <= highest and all(_is_not_above(one, threshold) for one in believing[1:]),
@@ -260,11 +260,11 @@ class _Attacked:
         """Draw until it is clear on which side of the threshold each limited figure is, or enough was drawn."""
         threshold, k = self.promise.threshold, self.promise.k
         sizes = exact = np.zeros((4, 0), dtype=np.int64)
-        is_clear = is_tolerant_clear = False
+        is_clear = is_flag_aware_clear = False
         for number in range(-(-enough_draws(threshold) // DRAWS)):
-            if is_clear and is_tolerant_clear:
+            if is_clear and is_flag_aware_clear:
                 break
-            with_flags = not is_tolerant_clear
+            with_flags = not is_flag_aware_clear
             found = self.simulation.sizes(self.power, DRAWS, (*self.seed, 2, number), with_flags=with_flags)
             exact = np.concatenate([exact[:1], found[:1]], axis=1)
             sizes = np.concatenate([sizes, found], axis=1) if with_flags else sizes
@@ -272,7 +272,7 @@ class _Attacked:
             # so far from the threshold that more draws would hardly find it on the other side
             is_clear = abs(threshold - one.mean) > SURE * one.error
             is_clear &= abs(threshold - one.flag_rate) > SURE * one.flag_error
-            is_tolerant_clear = all(abs(threshold - other.mean) > SURE * other.error for other in believing)
+            is_flag_aware_clear = all(abs(threshold - other.mean) > SURE * other.error for other in believing)
         return Simulated.of(exact[0], k), Attacks.of(sizes, k)
 
     def by(self, name: str, seed: Sequence[int]) -> tuple[Simulation, Integers] | None:

@@ -90,13 +90,13 @@ def share_error(share: float, draws: int) -> float:
 class Attacks(NamedTuple):
     """What four adversaries find on the same draws.
 
-    ``exact`` misses a draw that the released claims of the patient do not hold. For ``tolerant`` values may be missing
-    where flags say that some were left out; for ``fallback`` only where nobody fits without; ``nearest`` takes then, of
-    those tolerated, only who lack fewest values.
+    ``exact`` misses a draw that the released claims of the patient do not hold. For ``flag_aware`` values may be
+    missing where flags say that some were left out; for ``fallback`` only where nobody fits without; ``nearest`` takes
+    then, of those tolerated, only who lack fewest values.
     """
 
     exact: Simulated
-    tolerant: Simulated
+    flag_aware: Simulated
     fallback: Simulated
     nearest: Simulated
 
@@ -294,7 +294,7 @@ class Simulation:
     def sizes(self, power: Integers, draws: int, seed: Sequence[int], *, with_flags: bool = True) -> NDArray[np.int64]:
         """Draw patients, and of each so many values of each column as the power says, (n_patients, n_columns).
 
-        The class that the exact, the tolerant, the fallback and the nearest adversary find, 0 for none, (4, draws).
+        The class that the exact, the flag-aware, the fallback and the nearest adversary find, 0 for none, (4, draws).
         Without flags all find what the exact one finds, in less time.
         """
         sizes = np.zeros((4, draws), dtype=np.int64)
@@ -306,9 +306,9 @@ class Simulation:
             sizes[:, number] = exact
             # only where nobody fits without, the fallback and the nearest differ from the exact adversary
             if with_flags and self.flagged is not None:
-                sizes[1, number] = tolerant = self.flagged.count(drawn, cell, fits)
+                sizes[1, number] = flag_aware = self.flagged.count(drawn, cell, fits)
                 if not n_fits:
-                    sizes[2:, number] = tolerant, self.flagged.nearest(drawn, cell, me)
+                    sizes[2:, number] = flag_aware, self.flagged.nearest(drawn, cell, me)
         return sizes
 
     def likeliest(self, power: Integers, draws: int, seed: Sequence[int]) -> NDArray[np.int64]:

@@ -156,9 +156,9 @@ def facts_of(released: Disassociation, settings: MethodSettings, sets: PolicySet
         codes=len(released.vocabulary),
         suppressed_codes=0,
         codes_counted_exactly=int(codes_counted_exactly(released).sum()),
-        occurrences_told=occurrences,
+        occurrences_counted=occurrences,
         occurrences_in_item_chunks=item_share / max(1, occurrences + item_share),
-        are=None,
+        average_relative_error=None,
     )
     clusters = PartCounts(
         clusters=released.n_clusters,

@@ -68,14 +68,14 @@ class DisassociationGuarantee(CodesGuarantee):
 class DisassociationUtility(CodesUtility):
     """What the chunks tell of what was lost; of the sets of a policy from a file, the releaser's word.
 
-    ``codes_counted_exactly`` are those of no item chunk, ``occurrences_told`` stand in record and shared chunks;
+    ``codes_counted_exactly`` are those of no item chunk, ``occurrences_counted`` stand in record and shared chunks;
     ``occurrences_in_item_chunks`` bounds the share of all that are in item chunks: if all records of each cluster had
     all codes of its item chunk.
     """
 
     suppressed_codes: Literal[0]
     codes_counted_exactly: Count
-    occurrences_told: Count
+    occurrences_counted: Count
     occurrences_in_item_chunks: Share
 
 

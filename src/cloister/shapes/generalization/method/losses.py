@@ -273,7 +273,7 @@ def utility_of(
         suppressed_codes=suppressed,
         ilm=None if suppressed else figures.ilm_terms,
         ilm_terms=figures.ilm_terms,
-        are=None,
+        average_relative_error=None,
     )
 
 

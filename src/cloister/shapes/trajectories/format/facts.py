@@ -72,9 +72,9 @@ class DerivedTrajectories(Derived):
         alone = frame.select(pl.len().over(ID) == 1).to_series()
         return PairCounts(
             pairs=int((~(no_code & no_age)).sum()),
-            codes_untold=int(no_code.sum()),
-            ages_untold=int(no_age.sum()),
-            patients_untold=int((no_code & no_age & alone).sum()),
+            codes_suppressed=int(no_code.sum()),
+            ages_suppressed=int(no_age.sum()),
+            patients_suppressed=int((no_code & no_age & alone).sum()),
             trajectories=len(self.sizes),
         )
 

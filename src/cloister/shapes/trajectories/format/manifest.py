@@ -163,9 +163,9 @@ class PairCounts(Section):
     """Of how many rows and patients something is said; follows from the files."""
 
     pairs: Count
-    codes_untold: Count
-    ages_untold: Count
-    patients_untold: Count
+    codes_suppressed: Count
+    ages_suppressed: Count
+    patients_suppressed: Count
     trajectories: Positive
 
 

@@ -232,7 +232,7 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
     """Whether published losses are as far as they follow from the files and, where it is given, from the original."""
     rows = released.frame.height
     published = utility.ilm_exact, utility.alm_exact
-    least = utility.codes_untold / rows, utility.ages_untold / rows
+    least = utility.codes_suppressed / rows, utility.ages_suppressed / rows
     # A pair of which code or age is not released lost all of it, whatever the original was.
     if any(loss < low - ROUNDED for loss, low in zip(published, least, strict=True)):
         return False
