@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.made.claims_risk import risk_settings
 from tests.made.encoded_claims import claims_of, few_claims, many_claims, text_at, written
 from tests.oracles import claims_adversaries as oracle
 
@@ -26,10 +27,9 @@ from cloister.shapes.claims.method.adversaries import (
     whole_claims,
 )
 from cloister.shapes.claims.method.matching import ReleasedClaims, group_patients
-from cloister.shapes.claims.method.risk import RiskSettings
 
 LEVELS = (3, 1, 2, 1, 1, 1)
-SETTINGS = RiskSettings(threshold=0.5, repeats=1)
+SETTINGS = risk_settings(threshold=0.5, repeats=1)
 
 
 def small(seed, n_patients=8):

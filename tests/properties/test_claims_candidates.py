@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.claims_by_hand import every_draw, matching_of, plain
+from tests.made.claims_risk import risk_settings
 from tests.made.encoded_claims import claims_of, constant_power, few_claims, many_claims
 from tests.made.examples import examples
 from tests.oracles import claims as oracle
 
 from cloister.errors import NoSafeRelease
+from cloister.shapes.claims.format.plan import AdversaryPlan
 from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge, PowerByLevel, adversary_power
 from cloister.shapes.claims.method.matching import ReleasedClaims
 from cloister.shapes.claims.method.protect import choose_and_suppress
-from cloister.shapes.claims.method.risk import RiskSettings, maximum_likelihood_risk, release_risk
+from cloister.shapes.claims.method.risk import maximum_likelihood_risk, release_risk
 from cloister.shapes.claims.method.suppression import suppress, without_rare_labels
 
 
@@ -74,11 +76,11 @@ def loaded():
 def test_whoever_picks_the_likeliest_is_measured_and_limited_where_asked(loaded):
     """One in eleven at random, nearly always right by the likeliest; limited, no choice of levels will do."""
     power = constant_power(loaded, 1)
-    asked = RiskSettings(threshold=0.1, repeats=5, draws=2000, max_sup=0.4, most_removed=0.5)
+    asked = risk_settings(threshold=0.1, repeats=5, draws=2000, max_sup=0.4, most_removed=0.5)
     released = ReleasedClaims.everything(loaded)
     risk = release_risk(released, (0, 0), DrawnKnowledge(loaded, power, 1, None, 2000), asked)
     found = suppress(released, (0, 0), power, asked)
-    bounded = replace(asked, is_likeliest_bounded=True)
+    bounded = replace(asked, adversary=AdversaryPlan(likeliest="bounded"))
 
     assert risk.exact.mean == pytest.approx(1 / 11, abs=0.002)
     assert maximum_likelihood_risk(released, (0, 0), power, asked).mean == pytest.approx(100 / 110, abs=0.03)
@@ -105,7 +107,7 @@ def test_who_lacks_fewest_values_is_found_where_many_are_truncated():
     encoded = claims_of([(0,)] * 60, [[(6 * i + c,) for c in range(6)] for i in range(60)])
     released = ReleasedClaims.everything(encoded).without_claims(np.arange(encoded.n_claims) % 6 > 1)
     knowledge = DrawnKnowledge(encoded, constant_power(encoded, 3), 1, None, 2000)
-    risk = release_risk(released, (0, 0), knowledge, RiskSettings(threshold=0.1, repeats=2))
+    risk = release_risk(released, (0, 0), knowledge, risk_settings(threshold=0.1, repeats=2))
 
     assert risk.flag_aware.mean == pytest.approx(1 / 60)
     assert risk.nearest.mean > 0.75
@@ -130,7 +132,7 @@ def test_a_release_has_no_label_of_fewer_than_k_patients():
     """One cell alone of a hundred thousand does not show in the mean, and still does not appear."""
     encoded = many_claims(300, mean_claims=3, seed=2, sizes=(300, 3))
     encoded = replace(encoded, patients=encoded.patients[1:2])
-    settings = RiskSettings(threshold=0.2, repeats=5, most_removed=0.5, most_treated=1.0)
+    settings = risk_settings(threshold=0.2, repeats=5, most_removed=0.5, most_treated=1.0)
     found = suppress(ReleasedClaims.everything(encoded), (0, 1, 0), constant_power(encoded, 1), settings)
     tables = plain(found.released, (0, 1, 0))
     labels = {label for j in np.flatnonzero(found.released.patients) for label in tables.released[j][0] if label}

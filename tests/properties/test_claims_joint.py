@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.claims_by_hand import matching_of
+from tests.made.claims_risk import risk_settings
 from tests.made.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
 from tests.made.examples import examples
 from tests.oracles.claims import information_lost, plain_greedy
@@ -25,7 +26,7 @@ from cloister.shapes.claims.method.label_suppression import RARE, DrawnLabels, d
 from cloister.shapes.claims.method.losses import cell_losses
 from cloister.shapes.claims.method.matching import ReleasedClaims, information_kept, label_losses, level_losses
 from cloister.shapes.claims.method.protect import WORTH_IT, choose_and_suppress, choose_jointly
-from cloister.shapes.claims.method.risk import RiskSettings, release_risk
+from cloister.shapes.claims.method.risk import release_risk
 from cloister.shapes.claims.method.what_if import remedies
 
 
@@ -154,7 +155,7 @@ def hospital():
 
 def settings(**changes):
     """Settings of a small release: classes of five, levels and labels chosen together."""
-    return RiskSettings(
+    return risk_settings(
         **{"threshold": 0.2, "max_sup": None, "truncation": (100.0, 90.0), "repeats": 10, "draws": 3000, **changes}
     )
 
@@ -164,7 +165,8 @@ def test_what_is_chosen_together_loses_less_and_holds(hospital):
     power, asked = constant_power(hospital, 2), settings(most_treated=1.0, most_removed=0.5)
     chooser = Chooser(hospital, Cut(hospital), power, asked)
     choice, found, max_sup = choose_jointly(chooser, lambda _: power, asked)
-    _, published, _ = choose_and_suppress(chooser.choose, lambda _: power, replace(asked, max_sup=0.2))
+    one_by_one = replace(asked, risk=replace(asked.risk, max_flag_rate=0.2))
+    _, published, _ = choose_and_suppress(chooser.choose, lambda _: power, one_by_one)
     again = DrawnKnowledge(hospital, power, 987654321, found.released.patients)
     risk = release_risk(found.released, found.levels, again, asked)
 
@@ -237,7 +239,7 @@ def test_what_would_have_to_give_is_said():
     random = np.random.default_rng(5)
     own = [sorted(random.choice(6, 4, replace=False).tolist()) for _ in range(60)]
     encoded = claims_of([(0,)] * 60, [[(v,) for v in values] for values in own])
-    asked = RiskSettings(threshold=0.05, max_sup=None, draws=2000)
+    asked = risk_settings(threshold=0.05, max_sup=None, draws=2000)
     chooser = Chooser(encoded, Cut(encoded), constant_power(encoded, 4), asked, cap=4)
     (found,) = remedies(chooser, (0, 1), lambda most, _: constant_power(encoded, most), 4)
     counts = Counter(map(tuple, own))
@@ -266,7 +268,7 @@ def test_neither_threads_nor_first_looks_change_what_is_chosen(hospital, changes
     power, asked = constant_power(hospital, 2), settings(most_treated=1.0, most_removed=0.5)
     usual = JointChooser(Chooser(hospital, Cut(hospital), power, asked)).candidates()
     if changes.pop("patched", False):
-        monkeypatch.setattr(joint_choice, "LOOK", asked.draws)
+        monkeypatch.setattr(joint_choice, "LOOK", asked.risk.draws)
     other = JointChooser(Chooser(hospital, Cut(hospital), power, replace(asked, **changes))).candidates()
 
     assert (usual[0].levels, usual[0].percentile, usual[0].total) == (

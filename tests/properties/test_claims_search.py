@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.claims_by_hand import matching_of
+from tests.made.claims_risk import risk_settings
 from tests.made.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
 
 from cloister.errors import InputError, NoSafeRelease
@@ -14,7 +15,7 @@ from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge
 from cloister.shapes.claims.method.choice import Chooser
 from cloister.shapes.claims.method.lattice_search import Budget, corners, search_lattice
 from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses, weights_of
-from cloister.shapes.claims.method.risk import Basis, NodeRisk, RiskSettings, Treatment, release_risk, risk_of
+from cloister.shapes.claims.method.risk import Basis, NodeRisk, release_risk, risk_of
 from cloister.shapes.claims.method.suppression import suppress
 
 
@@ -133,7 +134,7 @@ def hospital():
 
 def settings(**changes):
     """Settings of a small release: classes of five."""
-    return RiskSettings(**{"threshold": 0.2, "max_sup": 0.2, "truncation": (100.0, 90.0), "repeats": 10, **changes})
+    return risk_settings(**{"threshold": 0.2, "max_sup": 0.2, "truncation": (100.0, 90.0), "repeats": 10, **changes})
 
 
 def chosen(hospital, power, asked, **more):
@@ -147,9 +148,9 @@ def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
     power = constant_power(hospital, 2)
     asked = settings(draws=draws)
     choice = chosen(hospital, power, asked, weights=weights)
-    knowledge = DrawnKnowledge(hospital, power, asked.seed, draws=draws)
+    knowledge = DrawnKnowledge(hospital, power, asked.risk.seed, draws=draws)
     passed = []
-    for percentile in asked.truncation:
+    for percentile in asked.truncation.levels:
         released = ReleasedClaims.everything(hospital, Cut(hospital).mark_kept(percentile))
         losses = level_losses(released, weights)
         matching = matching_of(released, power)
@@ -215,7 +216,7 @@ def fine_node(hospital):
     return released, (3, 1, 2)
 
 
-@pytest.mark.parametrize("treatment", list(Treatment))
+@pytest.mark.parametrize("treatment", ["patients", "claims", "cells"])
 def test_suppression_ends_below_the_threshold(hospital, treatment):
     """Mean risk, flag rate and flag-aware risk are below the threshold, also as simulated again with another seed."""
     released, levels = fine_node(hospital)
@@ -244,15 +245,15 @@ def test_treatments_suppress_what_they_say(hospital):
             power,
             settings(treatment=treatment, most_treated=1.0, most_removed=0.9, is_flag_aware_waived=True),
         )
-        for treatment in Treatment
+        for treatment in ("patients", "claims", "cells")
     }
     truncated = int((~released.claims).sum())
-    whole = by[Treatment.PATIENTS]
+    whole = by["patients"]
 
-    assert by[Treatment.CELLS].cells.any()
-    assert (~by[Treatment.CELLS].released.claims).sum() == truncated
-    assert not by[Treatment.CLAIMS].cells.any()
-    assert by[Treatment.CLAIMS].claims.sum() > truncated
+    assert by["cells"].cells.any()
+    assert (~by["cells"].released.claims).sum() == truncated
+    assert not by["claims"].cells.any()
+    assert by["claims"].claims.sum() > truncated
     assert whole.patients.any()
     assert whole.claims[np.repeat(whole.patients, np.diff(hospital.offsets))].all()
 
@@ -286,7 +287,7 @@ def test_suppression_does_not_fool_who_believes_flags():
     released = ReleasedClaims.everything(encoded).without_cells(cells)
     power = constant_power(encoded, 1)
     knowledge = DrawnKnowledge(encoded, power, 5, np.arange(40) == 39)
-    risk = release_risk(released, (0, 0), knowledge, RiskSettings(repeats=1))
+    risk = release_risk(released, (0, 0), knowledge, risk_settings(repeats=1))
 
     assert risk.exact.mean == 0.0
     assert risk.flag_aware.mean == 1.0
@@ -308,7 +309,7 @@ def test_no_results_depend_on_threads(hospital):
 
 def test_twenty_is_the_class_for_five_percent():
     """k is the smallest class whose risk is at most the threshold."""
-    assert {threshold: RiskSettings(threshold=threshold).k for threshold in (0.05, 0.2, 0.3, 1.0, 0.09)} == {
+    assert {threshold: risk_settings(threshold=threshold).k for threshold in (0.05, 0.2, 0.3, 1.0, 0.09)} == {
         0.05: 20,
         0.2: 5,
         0.3: 4,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.claims_by_hand import labels_drawn, matching_of, plain
+from tests.made.claims_risk import risk_settings
 from tests.made.encoded_claims import Cut, constant_power, few_claims, many_claims
 from tests.made.examples import examples
 from tests.oracles.claims import fewest_who_make_up, risk_of_draw
@@ -19,9 +20,10 @@ from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge
 from cloister.shapes.claims.method.choice import Chooser
 from cloister.shapes.claims.method.matching import ReleasedClaims
 from cloister.shapes.claims.method.protect import choose_and_suppress
-from cloister.shapes.claims.method.risk import ReleaseRisk, RiskFigures, RiskSettings
+from cloister.shapes.claims.method.risk import ReleaseRisk, RiskFigures
 from cloister.shapes.claims.method.suppression import (
     GLANCE,
+    PATIENT_DRAWS,
     SCREEN,
     Excess,
     PatientJudge,
@@ -52,7 +54,7 @@ def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
         encoded, random.random(encoded.n_patients) < 0.8, random.random(encoded.n_claims) < 0.9, shown
     )
     levels, power = (0, int(random.integers(0, 3)), 1), constant_power(encoded, 2)
-    settings = RiskSettings(threshold=0.4, is_flag_aware_waived=is_waived)
+    settings = risk_settings(threshold=0.4, is_flag_aware_waived=is_waived)
     knowledge = DrawnKnowledge(encoded, power, seed, released.patients)
     judge = PatientJudge(matching_of(released, power), levels, knowledge, settings)
     screening = Screening(encoded.n_patients)
@@ -73,9 +75,9 @@ def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
     seen = means(everybody, GLANCE, 0).any(axis=0)
     assert np.allclose(np.where(seen, means(everybody, SCREEN, 0), 0), screening.figures)
     looked = np.flatnonzero(people.looked_at)
-    close = means(looked, settings.patient_draws, SCREEN)
+    close = means(looked, PATIENT_DRAWS, SCREEN)
     assert np.allclose(close, [people.flag_rates, people.mean_risks, people.flag_aware_risks])
-    assert close[0].sum() * settings.patient_draws == pytest.approx(sum(len(own.patients) for own in people.flagged))
+    assert close[0].sum() * PATIENT_DRAWS == pytest.approx(sum(len(own.patients) for own in people.flagged))
     assert people.is_short == any(close.sum(axis=1) < np.array(wanted))
 
 
@@ -89,7 +91,7 @@ def hospital():
 def settings(**changes):
     """Settings of a small release: classes of five."""
     asked = {"threshold": 0.2, "max_sup": 0.4, "truncation": (100.0, 90.0), "repeats": 10, "most_treated": 1.0}
-    return RiskSettings(**(asked | changes))
+    return risk_settings(**(asked | changes))
 
 
 def test_only_as_many_are_looked_at_as_are_asked_for(hospital):

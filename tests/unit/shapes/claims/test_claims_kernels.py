@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.made.claims_risk import risk_settings
 from tests.made.encoded_claims import claims_of, column, constant_power, many_claims, text_at, written
 
 from cloister.errors import InternalError
@@ -21,7 +22,7 @@ from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge
 from cloister.shapes.claims.method.figures import attacks_on
 from cloister.shapes.claims.method.matching import Matching, ReleasedClaims
 from cloister.shapes.claims.method.protect import load_kernels
-from cloister.shapes.claims.method.risk import NodeRisk, RiskSettings, maximum_likelihood_risk, release_risk
+from cloister.shapes.claims.method.risk import NodeRisk, maximum_likelihood_risk, release_risk
 
 LEVELS = (3, 1, 2, 2, 1, 1)
 
@@ -157,7 +158,7 @@ def test_encoded_claims_that_do_not_fit_are_our_defect():
 def test_all_adversaries_at_once(encoded):
     """The table of step 12 names each adversary once, and knowing all of a column is no less risk than one value."""
     release = AttackedClaims(
-        ReleasedClaims.everything(encoded), LEVELS, RiskSettings(repeats=1), constant_power(encoded, 2)
+        ReleasedClaims.everything(encoded), LEVELS, risk_settings(repeats=1), constant_power(encoded, 2)
     )
     people = PeopleCounted(("age",), *[np.full(encoded.n_patients, 3)] * 3)
     attacks = attacks_on(
@@ -191,7 +192,7 @@ def test_order_is_looked_at_in_fewer_draws_where_cells_are_large(encoded, monkey
     found = []
     for work, threads in ((adversaries.WORK, 1), (1, 1), (1, 2)):
         monkeypatch.setattr(adversaries, "WORK", work)
-        settings = RiskSettings(repeats=1, threads=threads)
+        settings = risk_settings(repeats=1, threads=threads)
         release = AttackedClaims(ReleasedClaims.everything(encoded), LEVELS, settings, constant_power(encoded, 1))
         found.append(adversaries.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures)
 

@@ -168,9 +168,9 @@ class Chooser:
         self.encoded, self.truncation, self.settings = encoded, truncation, settings
         self.bounds = bounds or [(0, column.n_levels - 1) for column in encoded.columns]
         self.weights, self.power_at = weights, power_at
-        self.knowledge = DrawnKnowledge(encoded, power, settings.seed, draws=settings.draws)
+        self.knowledge = DrawnKnowledge(encoded, power, settings.risk.seed, draws=settings.risk.draws)
         self.cap = max(self.knowledge.cap, cap)
-        self.budget = Budget(settings.search_nodes, settings.search_seconds)
+        self.budget = Budget(settings.search.nodes, settings.search.time_limit_s)
         self._levels: dict[float, TruncationLevel] = {}
 
     def level(self, percentile: float) -> "TruncationLevel":
@@ -200,7 +200,7 @@ class Chooser:
         tried: list[TruncationTried] = []
         best: tuple[Node, float] | None = None
         loss = np.inf
-        percentiles = sorted(set(self.settings.truncation), reverse=True)
+        percentiles = sorted(set(self.settings.truncation.levels), reverse=True)
         for percentile in percentiles:
             level = self.level(percentile)
             result = level.search(max_sup, loss, self.budget)
@@ -230,7 +230,7 @@ class TruncationLevel:
 
     def search(self, max_sup: float, bound: float, budget: Budget) -> LatticeResult:
         """Search for a node by both tests; levels are counted from the lowest allowed within the search only."""
-        bounds, is_node_alone = self.chooser.bounds, self.chooser.settings.is_node_alone
+        bounds, is_node_alone = self.chooser.bounds, self.chooser.settings.search.miss_test == "node"
 
         def raised(node: Node) -> Node:
             return tuple(low + own for (low, _), own in zip(bounds, node, strict=True))

@@ -36,7 +36,7 @@ from cloister.shapes.claims.format.manifest import (
     VoterList,
     is_mean_loss,
 )
-from cloister.shapes.claims.format.plan import CHOSEN, AdversaryPlan, ClaimsPlan
+from cloister.shapes.claims.format.plan import AdversaryPlan, ClaimsPlan
 from cloister.shapes.claims.format.population import PeopleCounted
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, QUASI, TABLES, ClaimsForm, plan_published
 from cloister.shapes.claims.format.representativeness import PreprocessedClaims, compare_variables
@@ -199,7 +199,7 @@ def risk_of_release(protected: ProtectedClaims, laid: ReleaseTables, plan: Claim
     risk, settings = protected.suppression.risk, protected.settings
     return ClaimsRisk(
         **round_figures(risk.exact),
-        threshold=settings.threshold,
+        threshold=settings.risk.threshold,
         k=settings.k,
         flag_aware=FlagAwareFigures(
             **round_figures(risk.flag_aware),
@@ -237,7 +237,7 @@ def describe_claims(
         kept=_information_kept(suppression.released, suppression.levels, form),
     )
     chosen = ChosenLevels(
-        max_flag_rate=CHOSEN if protected.settings.max_sup is None else protected.settings.max_sup,
+        max_flag_rate=protected.settings.risk.max_flag_rate,
         truncation=_percentile(choice.truncation),
         levels=Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
         optimal=choice.is_optimal,
@@ -300,7 +300,7 @@ def exact_figures(data: Claims, prepared: DescribedClaims, protected: ProtectedC
         "loss": suppression.loss,
         "mean_loss": mean_loss(suppression.released, suppression.levels),
         "rounds": suppression.rounds,
-        "to_keep": [one.sentence(protected.settings.threshold) for one in protected.remedies],
+        "to_keep": [one.sentence(protected.settings.risk.threshold) for one in protected.remedies],
         "before_suppression": round_figures(suppression.before.exact),
         "representativeness": vars(prepared.representativeness),
         "claims_lost": {_percentile(one.percentile): one.claims_lost for one in tried},

@@ -86,8 +86,8 @@ class JointChooser:
     def candidates(self) -> list[JointCandidate]:
         """The nodes that were found to be fit for release, the least total loss first."""
         if not self._looks:
-            percentile = max(self.settings.truncation)
-            start, tried = self.chooser.first(percentile, self.settings.threshold)
+            percentile = max(self.settings.truncation.levels)
+            start, tried = self.chooser.first(percentile, self.settings.risk.threshold)
             self._tried = (tried,)
             best = self._descend(start, percentile, None)
             was: JointCandidate | None = None
@@ -135,14 +135,16 @@ class JointChooser:
         """
         if (node, percentile) not in self._confirmed:
             level, settings = self.chooser.level(percentile), self.settings
-            if estimate_cost(self.chooser, level, node, settings.draws, AIM).total >= least:
+            if estimate_cost(self.chooser, level, node, settings.risk.draws, AIM).total >= least:
                 return None
-            one = estimate_cost(self.chooser, level, node, CLOSER * settings.draws, CLOSE_AIM)
+            one = estimate_cost(self.chooser, level, node, CLOSER * settings.risk.draws, CLOSE_AIM)
             is_fit = bool(np.isfinite(one.total))
             if is_fit and not settings.is_flag_aware_waived:
                 released, knowledge = level.released.without_labels(node, one.labels), level.by_node(node).knowledge
-                risk = release_risk(released, node, knowledge, replace(settings, repeats=1))
-                is_fit = risk.highest_believing <= BELIEVED * settings.threshold
+                risk = release_risk(
+                    released, node, knowledge, replace(settings, risk=replace(settings.risk, repeats=1))
+                )
+                is_fit = risk.highest_believing <= BELIEVED * settings.risk.threshold
             self._confirmed[node, percentile] = one if is_fit else None
         return self._confirmed[node, percentile]
 
@@ -180,7 +182,7 @@ class JointChooser:
 
     def _beside(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
-        others = sorted(set(self.settings.truncation), reverse=True)
+        others = sorted(set(self.settings.truncation.levels), reverse=True)
         place = others.index(percentile)
         yield from ((own, others[at]) for at in (place - 1, place + 1) if 0 <= at < len(others))
         yield from ((node, percentile) for node in self._move_columns(own, (-1, 1)))
@@ -215,7 +217,7 @@ def estimate_cost(chooser: Chooser, level: TruncationLevel, node: Node, n_draws:
     aim : share of the threshold down to which draws are flagged where more than the threshold are; above 1 all limits
         are so many times higher
     """
-    settings, limit = chooser.settings, chooser.settings.threshold * max(aim, 1.0)
+    settings, limit = chooser.settings, chooser.settings.risk.threshold * max(aim, 1.0)
     risk, loss = level.by_node(node, n_draws), level.losses.of(node)
     draws = risk.knowledge.repeat(0)
     sizes = risk.class_sizes(node, draws, LARGE * settings.k)
@@ -239,7 +241,7 @@ def estimate_cost(chooser: Chooser, level: TruncationLevel, node: Node, n_draws:
         believed = float(risk_of(others).mean())
     left_out = _left_out(chooser, node)
     total = loss + float(costs[gone].sum())
-    is_possible = needed <= 0 and believed <= believable and left_out <= settings.most_removed
+    is_possible = needed <= 0 and believed <= believable and left_out <= settings.suppression.most_removed
     total = total + left_out * (1.0 - total) if is_possible else np.inf
     labels = tuple(own[:-1] for own in np.split(gone, lists.begins[1:]))
     return JointCandidate(node, level.percentile, loss, float(is_flagged.mean()), labels, total, believed)

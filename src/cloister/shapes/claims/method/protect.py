@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
-from cloister.shapes.claims.format.plan import CHOSEN, ClaimsPlan
+from cloister.shapes.claims.format.plan import CHOSEN, ClaimsPlan, RiskPlan
 from cloister.shapes.claims.format.released_columns import halvings
 
 from .adversaries import AttackedClaims, exact_order
@@ -24,7 +24,7 @@ from .encode import EncodedClaims, EncodedColumn, Encoding
 from .joint_choice import JointChooser
 from .lattice_search import Budget, Node
 from .matching import Matching, ReleasedClaims, weights_of
-from .risk import PowerAt, RiskSettings, Treatment, maximum_likelihood_risk, release_risk
+from .risk import PowerAt, RiskSettings, maximum_likelihood_risk, release_risk
 from .suppression import Excess, PatientJudge, Suppression, patient_risks, suppress
 from .what_if import Relaxation, remedies
 
@@ -48,7 +48,7 @@ def choose_and_suppress(
     Returned last is the MaxSup by which the node was chosen, at most what was asked.
     """
     tried: set[tuple[Node, float]] = set()
-    refusal, most = "", settings.threshold if settings.max_sup is None else settings.max_sup
+    refusal, most = "", settings.risk.threshold if settings.max_sup is None else settings.max_sup
     for max_sup in halvings(most):
         try:
             choice = choose(max_sup)
@@ -94,7 +94,7 @@ def choose_jointly(
     if best is not None:
         return *best, None
     # A budget that was spent on choosing together must not keep the published way from finding anything.
-    chooser.budget = Budget(settings.search_nodes, settings.search_seconds)
+    chooser.budget = Budget(settings.search.nodes, settings.search.time_limit_s)
     return choose_and_suppress(chooser.choose, lambda choice: power_at(choice.levels), settings, weights)
 
 
@@ -124,23 +124,7 @@ class ProtectedClaims:
 
 def settings_of(plan: ClaimsPlan, threads: int = 1) -> RiskSettings:
     """Return the settings of the risk that a plan asks for."""
-    return RiskSettings(
-        threshold=plan.risk.threshold,
-        max_sup=None if plan.risk.max_flag_rate == CHOSEN else plan.risk.max_flag_rate,
-        seed=plan.risk.seed,
-        repeats=plan.risk.repeats,
-        draws=plan.risk.draws,
-        search_nodes=plan.search.nodes,
-        search_seconds=plan.search.time_limit_s,
-        is_node_alone=plan.search.miss_test == "node",
-        truncation=plan.truncation.levels,
-        treatment=Treatment(plan.suppression.treatment),
-        most_treated=plan.suppression.most_treated,
-        most_removed=plan.suppression.most_removed,
-        is_flag_aware_waived=plan.adversary.flag_aware == "waived",
-        is_likeliest_bounded=plan.adversary.likeliest == "bounded",
-        threads=threads,
-    )
+    return RiskSettings(plan.risk, plan.search, plan.truncation, plan.suppression, plan.adversary, threads)
 
 
 def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> ProtectedClaims:
@@ -189,7 +173,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     else:
         found = choose_and_suppress(chooser.choose, lambda choice: at(choice.levels), settings, weights)
     choice, suppression, max_sup = found
-    used = replace(settings, max_sup=max_sup)
+    used = replace(settings, risk=replace(settings.risk, max_flag_rate=CHOSEN if max_sup is None else max_sup))
 
     def power_of(highest: int, node: Node) -> NDArray[np.int32]:
         return PowerByLevel(claims, highest, asked.rounding, asked.basis).at(node[len(claims.patients) :])
@@ -205,7 +189,7 @@ def load_kernels() -> None:
     column = EncodedColumn.flat("any", np.array([0, 1], dtype=np.int32), ("0", "1"))
     encoded = EncodedClaims((column,), (column,), np.array([0, 1, 2], dtype=np.int64))
     released = ReleasedClaims.everything(encoded).without_claims(np.array([False, True]))
-    settings = RiskSettings(repeats=1)
+    settings = RiskSettings(RiskPlan(repeats=1))
     knowledge = DrawnKnowledge(encoded, np.ones((2, 1), dtype=np.int32), 0)
     matching = Matching(released, 1)
     release_risk(released, (1, 1), knowledge, settings)

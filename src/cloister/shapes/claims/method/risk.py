@@ -30,9 +30,17 @@ from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Draws, Span
 from cloister.kernels.claim_matches import NO_LIMIT
+from cloister.shapes.claims.format.plan import (
+    CHOSEN,
+    AdversaryPlan,
+    RiskPlan,
+    SearchPlan,
+    SuppressionPlan,
+    TruncationPlan,
+)
 from cloister.shapes.claims.format.released_columns import smallest_class
 
-from .adversary_draws import REPEAT, DrawnKnowledge
+from .adversary_draws import DrawnKnowledge
 from .lattice_search import Node
 from .matching import Levels, Matching, ReleasedClaims
 
@@ -217,52 +225,38 @@ def pool_figures(figures: Sequence[RiskFigures]) -> RiskFigures:
     return RiskFigures(draws, flagged, missed, mean, math.sqrt(max(0.0, square - mean * mean)))
 
 
-class Treatment(StrEnum):
-    """What is suppressed of a patient at risk."""
-
-    PATIENTS = "patients"
-    CLAIMS = "claims"
-    CELLS = "cells"
-
-
 @dataclass(frozen=True)
 class RiskSettings:
-    """What of a plan says how high the risk may be and how it is brought down, and how much that may cost.
+    """The sections of a plan that say how high the risk may be and how it is brought down, and how much that may cost.
 
-    max_sup : highest flag rate of a node to be chosen, before suppression; None where both are chosen together
-    seed : of the draws for choosing; evaluation takes others that follow from it
-    search_nodes, search_seconds : after so many nodes, or so long, the search takes the best found; None for no bound
-    is_node_alone : whether misses are decided on the values of a node alone, as in the paper, where they choose it
-    truncation : percentiles of the number of claims to try; 100 is none
-    patient_draws : draws of each patient that are looked at before suppressing anything of the patient
     threads : that count side by side
     """
 
-    threshold: float = 0.05
-    max_sup: float | None = 0.05
-    seed: int = 0
-    repeats: int = 100
-    draws: int = REPEAT
-    search_nodes: int | None = None
-    search_seconds: float | None = None
-    is_node_alone: bool = False
-    truncation: tuple[float, ...] = (100.0, 99.0, 97.5, 95.0, 90.0)
-    treatment: Treatment = Treatment.CELLS
-    patient_draws: int = 200
-    most_treated: float = 0.5
-    most_removed: float = 0.1
-    is_flag_aware_waived: bool = False
-    is_likeliest_bounded: bool = False
+    risk: RiskPlan = RiskPlan()  # noqa: RUF009  (frozen)
+    search: SearchPlan = SearchPlan()  # noqa: RUF009
+    truncation: TruncationPlan = TruncationPlan()  # noqa: RUF009
+    suppression: SuppressionPlan = SuppressionPlan()  # noqa: RUF009
+    adversary: AdversaryPlan = AdversaryPlan()  # noqa: RUF009
     threads: int = 1
 
     @property
     def k(self) -> int:
         """Classes below it are flagged."""
-        return smallest_class(self.threshold)
+        return smallest_class(self.risk.threshold)
+
+    @property
+    def max_sup(self) -> float | None:
+        """The highest flag rate of a node to be chosen, before suppression; None where both are chosen together."""
+        return None if self.risk.max_flag_rate == CHOSEN else self.risk.max_flag_rate
+
+    @property
+    def is_flag_aware_waived(self) -> bool:
+        """Whether the risk by who believes flags is not limited."""
+        return self.adversary.flag_aware == "waived"
 
     def seed_of(self, purpose: int) -> int:
         """A seed for another purpose than choosing: 1, 2, ... for evaluation after evaluation."""
-        return self.seed + (purpose << 32)
+        return self.risk.seed + (purpose << 32)
 
 
 @dataclass(frozen=True)
@@ -313,7 +307,7 @@ def release_risk(
     exact: list[RiskFigures] = []
     believing: list[tuple[RiskFigures, ...]] = []
     is_believing_settled = False
-    for number in range(settings.repeats):
+    for number in range(settings.risk.repeats):
         draws = knowledge.repeat(number)
         held = matching.mark_contained(levels, draws)
         fits = matching.sizes(levels, draws, held if is_believing_settled else None)
@@ -326,10 +320,10 @@ def release_risk(
             nearest = np.where(fits > 0, own, matching.nearest(levels, draws, fits == 0))
             believing.append(tuple(RiskFigures.of(sizes, settings.k) for sizes in (flag_aware, fallback, nearest)))
             whole = [pool_figures(one) for one in zip(*believing, strict=True)]
-            is_believing_settled = all(_is_settled(one.mean_interval, settings.threshold) for one in whole)
+            is_believing_settled = all(_is_settled(one.mean_interval, settings.risk.threshold) for one in whole)
         found = pool_figures(exact)
         intervals = found.mean_interval, found.flag_interval
-        if is_believing_settled and all(_is_settled(one, settings.threshold) for one in intervals):
+        if is_believing_settled and all(_is_settled(one, settings.risk.threshold) for one in intervals):
             break
     return ReleaseRisk(found, *whole)
 
@@ -346,14 +340,14 @@ def maximum_likelihood_risk(
     released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings
 ) -> RiskFigures:
     """Measure the risk by who picks the likeliest of those who fit, one at random of several alike, on other draws."""
-    draws, repeats = settings.draws, settings.repeats
-    if not settings.is_likeliest_bounded:
+    draws, repeats = settings.risk.draws, settings.risk.repeats
+    if settings.adversary.likeliest != "bounded":
         draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(int(released.patients.sum()), 1))), 1
     knowledge = DrawnKnowledge(released.encoded, power, settings.seed_of(LIKELIEST_PURPOSE), released.patients, draws)
     matching = Matching(released, knowledge.cap, settings.threads)
     found: list[RiskFigures] = []
     for number in range(repeats):
         found.append(RiskFigures.of(matching.likeliest(levels, knowledge.repeat(number)), settings.k))
-        if _is_settled(pool_figures(found).mean_interval, settings.threshold):
+        if _is_settled(pool_figures(found).mean_interval, settings.risk.threshold):
             break
     return pool_figures(found)

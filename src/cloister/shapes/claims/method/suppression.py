@@ -33,7 +33,7 @@ from .adversary_draws import DrawnKnowledge, chosen_draws
 from .label_suppression import distinct
 from .lattice_search import Node
 from .matching import Flags, Matching, ReleasedClaims, level_losses
-from .risk import ReleaseRisk, RiskFigures, RiskSettings, Treatment, maximum_likelihood_risk, release_risk, risk_of
+from .risk import ReleaseRisk, RiskFigures, RiskSettings, maximum_likelihood_risk, release_risk, risk_of
 
 GLANCE, SCREEN = 5, 20
 """Draws of each patient by which patients are put in order: the first of everybody, all of whom one of them flags."""
@@ -56,6 +56,9 @@ NEAR = 1.2
 smaller, so that with many to treat there is no end."""
 
 Figures = NDArray[np.float64]
+
+PATIENT_DRAWS = 200
+"""Draws of each patient that are looked at before anything of the patient is suppressed."""
 
 
 class Excess(NamedTuple):
@@ -160,7 +163,7 @@ def patient_risks(judge: PatientJudge, screened: Figures, excess: Excess) -> Pat
     close = np.zeros((3, judge.n_patients))
     looked_at = np.zeros(judge.n_patients, dtype=np.bool_)
     flagged: list[Draws] = []
-    room, n, everyone = ROOM, judge.settings.patient_draws, _first(screened, excess, np.inf)
+    room, n, everyone = ROOM, PATIENT_DRAWS, _first(screened, excess, np.inf)
     while (is_short := any(close.sum(axis=1) < excess)) and not np.array_equal(looked_at, everyone):
         some = _first(screened, excess, room) & ~looked_at
         for draws, figures in judge.of_patients(np.flatnonzero(some), n, SCREEN):
@@ -286,11 +289,13 @@ def suppress(
     risk = before = _measure_release(released, levels, power, settings, 0)
     screening = Screening(treated.size)
     rounds = 0
-    while not risk.holds(settings.threshold, is_flag_aware_waived=settings.is_flag_aware_waived):
+    limit = settings.risk.threshold
+    while not risk.holds(limit, is_flag_aware_waived=settings.is_flag_aware_waived):
         rounds += 1
         if rounds > ROUNDS:
-            raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}.")
-        known = DrawnKnowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients, settings.draws)
+            raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {limit:g}.")
+        seed = settings.seed_of(2 * rounds)
+        known = DrawnKnowledge(released.encoded, power, seed, released.patients, settings.risk.draws)
         judge = PatientJudge(Matching(released, known.cap, settings.threads), levels, known, settings)
         released, now = _round(judge, screening, risk)
         treated |= now
@@ -298,9 +303,9 @@ def suppress(
         last, risk = risk, _measure_release(released, levels, power, settings, rounds)
         _check_pace(last, risk, rounds, settings)
     likeliest = maximum_likelihood_risk(released, levels, power, settings)
-    if settings.is_likeliest_bounded and likeliest.mean_interval.high > settings.threshold:
+    if settings.adversary.likeliest == "bounded" and likeliest.mean_interval.high > limit:
         raise NoSafeRelease(
-            f"Whoever picks the likeliest of those who fit is right more often than {settings.threshold:g} in the mean "
+            f"Whoever picks the likeliest of those who fit is right more often than {limit:g} in the mean "
             '(adversary.likeliest = "bounded").'
         )
     loss = level_losses(released, weights).of(levels)
@@ -312,12 +317,13 @@ def _without_rare(released: ReleasedClaims, levels: Node, settings: RiskSettings
     before = released.patients
     released = without_rare_labels(released, levels, settings.k)
     treated |= before & ~released.patients
-    most_treated, most_removed = (share * treated.size for share in (settings.most_treated, settings.most_removed))
+    asked = settings.suppression
+    most_treated, most_removed = (share * treated.size for share in (asked.most_treated, asked.most_removed))
     is_too_much = treated.sum() > most_treated or (~released.patients).sum() > most_removed
     if is_too_much or not released.patients.any():
         raise NoSafeRelease(
-            f"The risk cannot be brought under {settings.threshold:g} by treating at most a share of "
-            f"{settings.most_treated:g} and leaving out at most {settings.most_removed:g} of the patients "
+            f"The risk cannot be brought under {settings.risk.threshold:g} by treating at most a share of "
+            f"{asked.most_treated:g} and leaving out at most {asked.most_removed:g} of the patients "
             "(suppression.most_treated, most_removed)."
         )
     return released
@@ -327,10 +333,10 @@ def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: Risk
     """Refuse to go on where, at the pace of a round, the rounds that are left would not do; the first is no measure."""
     before, highest = (one.highest(is_flag_aware_waived=settings.is_flag_aware_waived) for one in (last, now))
     left = highest - (before - highest) * (ROUNDS - rounds)
-    if rounds > 1 and highest > NEAR * settings.threshold and left > settings.threshold:
+    if rounds > 1 and highest > NEAR * settings.risk.threshold and left > settings.risk.threshold:
         raise NoSafeRelease(
             f"Suppression hardly lowers the risk: after {rounds} rounds it is {highest:.3f}, above "
-            f"{settings.threshold:g}, and was {before:.3f} before the last."
+            f"{settings.risk.threshold:g}, and was {before:.3f} before the last."
         )
 
 
@@ -339,7 +345,7 @@ def _measure_release(
 ) -> ReleaseRisk:
     """Measure a release on draws that were used for nothing else: odd seeds evaluate, even ones choose."""
     seed = settings.seed_of(2 * rounds + 1)
-    knowledge = DrawnKnowledge(released.encoded, power, seed, released.patients, settings.draws)
+    knowledge = DrawnKnowledge(released.encoded, power, seed, released.patients, settings.risk.draws)
     return release_risk(released, levels, knowledge, settings)
 
 
@@ -347,14 +353,14 @@ def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tupl
     """Treat as many patients as the excess of the risk asks for; also whom."""
     released, settings = judge.matching.released, judge.settings
     # how much of each figure, summed over the patients released, is above what a round aims at
-    n, aim, exact = int(released.patients.sum()), AIM * settings.threshold, risk.exact
+    n, aim, exact = int(released.patients.sum()), AIM * settings.risk.threshold, risk.exact
     believing = 0.0 if settings.is_flag_aware_waived else (risk.believing_flags - aim) * n
     excess = Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
     screening.renew(judge)
     people = patient_risks(judge, screening.figures, excess)
     chosen = most_at_risk(people.flag_rates, excess.flag_rate) | most_at_risk(people.mean_risks, excess.mean_risk)
     gone = most_at_risk(people.flag_aware_risks, excess.flag_aware_risk)
-    if settings.treatment is Treatment.PATIENTS:
+    if settings.suppression.treatment == "patients":
         gone |= chosen
     else:
         released, hopeless = _treat_patients(judge, people, chosen & ~gone)
@@ -383,6 +389,6 @@ def _treat_patients(judge: PatientJudge, people: PatientRisk, chosen: Flags) -> 
         cells[h] = (labels >= 0) & np.isin(encoded.owners * width + labels, wanted)
     hopeless[patients[columns < 0]] = True
     hopeless &= chosen
-    if judge.settings.treatment is Treatment.CLAIMS:
+    if judge.settings.suppression.treatment == "claims":
         return released.without_claims(np.asarray(cells.any(axis=0))), hopeless
     return released.without_cells(cells & released.claims), hopeless

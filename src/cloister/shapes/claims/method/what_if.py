@@ -73,7 +73,7 @@ def remedies(chooser: Chooser, levels: Node, power_of: PowerOf, highest: int) ->
 
 
 def _remedy(chooser: Chooser, node: Node, found: Relaxation, power_of: PowerOf, highest: int) -> Relaxation:
-    limit, k, n = chooser.settings.threshold, chooser.settings.k, chooser.encoded.n_patients
+    limit, k, n = chooser.settings.risk.threshold, chooser.settings.k, chooser.encoded.n_patients
     sizes = _sizes(chooser, node, power_of(highest, node))
     rate = RiskFigures.of(sizes, k).flag_rate
     if rate <= limit:
