@@ -169,13 +169,13 @@ def decide(visit: RequestContext) -> Response:
 def _problem(given: Mapping[str, str], found: Verdict) -> str:
     """Return why a decision cannot be written down; nothing if it can."""
     if given["decision"] not in DECISIONS or not given["name"] or given["role"] not in ROLES:
-        return "Say who you are, in which role, and whether you approve or refuse."
+        return "Give your name and role, and approve or refuse."
     if given["decision"] == "refused" and not given["reason"]:
         return "A refusal needs a reason."
     if given["decision"] == "approved" and found.failures:
         return "A release that does not hold cannot be approved."
     if given["decision"] == "approved" and found.unchecked and not given["reason"]:
-        return "Not everything was checked. An approval needs a reason why that is enough."
+        return "Not everything was checked. Give the reason why you approve anyway."
     return ""
 
 
@@ -215,7 +215,7 @@ def compare(visit: RequestContext) -> Response:
     """Show releases side by side."""
     places = list(dict.fromkeys(visit.query.getlist("release")))
     if len(places) < 2:
-        raise InputError("Choose two releases or more to be compared.")
+        raise InputError("Choose at least two releases.")
     found = compare_manifests(manifests_in([visit.app.folder.existing(place) for place in places]))
     return visit.shown("compare", names=list(found.figures), rows=rows_of(found.figures), settings=found.settings,
                        measure=found.measure, best=found.on_frontier)  # fmt: skip

@@ -28,11 +28,11 @@ ROLES = {
 }
 LISTS = ("sensitive", "keep", "drop")
 BULK = {
-    "": "stay undecided: nothing is released",
-    "drop": "are dropped",
-    "sensitive": "are sensitive: released as recorded",
-    "keep": "are kept as recorded",
-    "quasi-identifier": "are quasi-identifiers",
+    "": "stop with an error (default)",
+    "drop": "drop",
+    "sensitive": "release as recorded (sensitive)",
+    "keep": "release as recorded",
+    "quasi-identifier": "treat as quasi-identifiers",
 }
 """What becomes of the undecided columns of a part, by the word of the setting."""
 
@@ -98,7 +98,7 @@ def seen_or_refuse(visit: RequestContext, stamp: str) -> None:
     """Refuse a form that was made of a file which has changed since."""
     if visit.say("stamp") and visit.say("stamp") != stamp:
         raise Conflict(
-            "The data file changed after this page was opened, and was read again. Look at it, and save again."
+            "The data file changed after this page was opened. It was read again: check it, and save again."
         )
 
 
@@ -226,7 +226,7 @@ def save_roles(visit: RequestContext) -> Response:
             if (several := [column for column, one in chosen.items() if one == role])[1:]:
                 raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])
         if strange := {*chosen.values()} - ROLES.keys():
-            raise InputError(f"{len(strange)} columns have a role that there is not.")
+            raise InputError(f"{len(strange)} columns have an unknown role.")
         return save_job(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
     except CloisterError as error:
         where = {error.column: error.message} if error.column else {}

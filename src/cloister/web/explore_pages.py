@@ -70,14 +70,14 @@ def start_exploring(visit: RequestContext) -> Response:
     state, own = visit.state, visit.state.job.parts[visit.part]
     grid = ["--grid", FRONTIER] if visit.say("frontier") else _grid(visit)
     if not grid:
-        return explore(visit, "Give values for one setting at least.", 400)
+        return explore(visit, "Give values for at least one setting.", 400)
     skipped = ("levels", "method") if visit.say("frontier") else tuple(word.partition("=")[0] for word in grid[1::2])
     parent = state.path.parent
     numbers = (f"{state.path.stem}-explored-{number}" for number in range(1, 10_000))
     out = next(name for name in numbers if not any((parent / one).exists() for one in (name, f"{name}.plan.toml")))
     visit.app.data.confine(state.job, parent, grid)
     if any(state.job.sources[called].url for called in own.sources.values()):
-        return explore(visit, "Exploring reads files alone. Write what the query gives to a file first.", 400)
+        return explore(visit, "Comparing settings needs a file. Save the result of the query to a file first.", 400)
     try:
         words = ["explore", own.shape, *words_of(state, visit.part, (*NOT_EXPLORED, *skipped)), *grid, "--out", out]
     except InputError as error:

@@ -31,25 +31,25 @@ FIRST = {
 
 UNDER = {
     **dict.fromkeys(("purpose", "target", "loss", "weight"), "What is kept best"),
-    "rule": "What else must not be found out",
+    "rule": "Additional privacy models",
 }
 """Headings of settings of a table."""
 
 PURPOSES = (
-    (5, "researchers under contract, in a secured room", "a risk of at most 0.20"),
-    (11, "a register of users, by the usual reading of the European Medicines Agency", "a risk of at most 0.091"),
-    (12, "the same, with a risk of 0.09 met exactly", "a risk of at most 0.084"),
+    (5, "researchers under contract in a secure environment", "a risk of at most 0.20"),
+    (11, "registered users (threshold of the European Medicines Agency, rounded)", "a risk of at most 0.091"),
+    (12, "registered users (exactly at most 0.09)", "a risk of at most 0.084"),
     (20, "anybody", "a risk of at most 0.05"),
 )
 """k, to whom a release goes, and the highest risk then; see docs/how-to/choose-k.md."""
 
 FEARS = (
-    ("l-diversity:{}=2", "somebody is sure of the {} of a patient whose record they cannot find"),
-    ("t-closeness:{}=0.2", "somebody learns much about the {} of a patient from the group alone"),
+    ("l-diversity:{}=2", "Someone learns the {} of a patient because all records of the group have the same value."),
+    ("t-closeness:{}=0.2", "The distribution of {} in a group differs much from that of all records."),
 )
 AT_ALL = (
-    ("average-risk=0.05", "records are linked at random: how often that is right on average"),
-    ("sample-uniqueness=0.01", "many records are unique in the release"),
+    ("average-risk=0.05", "Limit the average re-identification risk of all records."),
+    ("sample-uniqueness=0.01", "Limit the share of unique records."),
 )
 GUARANTEE = re.compile(r"\*Guarantee\*(?: \([^)]*\))?: (.+?)\. Not promised: (.+?)\.(?: Cost:| [A-Z]|$)")
 """What a rule or a method promises, and what it does not, in its own documentation."""

@@ -16,12 +16,12 @@ from .job_state import Conflict, load_job, undo, without_part
 from .work import Work
 
 HELPS = {
-    "name": "What the release is called in its report.",
-    "output": "Folder that the release is written to, beside the job.",
-    "attack": "Attack the release before it appears: adversaries of growing knowledge look for every patient.",
-    "k": "k of all parts that say nothing else.",
-    "seed": "Of what is drawn at random; nothing random protects.",
-    "threads": "All cores unless given. Never changes the answer.",
+    "name": "Title of the release in its report.",
+    "output": "Folder for the release, in the folder of the job.",
+    "attack": "Simulate attacks before the release is saved: adversaries with growing knowledge try to find every patient.",
+    "k": "Default k of all parts.",
+    "seed": "Seed of random numbers. Protection does not depend on it.",
+    "threads": "Number of threads (default: all cores). The result does not depend on it.",
 }
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from .work import Work
 
 SHAPES = {
-    "table": "One row a patient: age, sex, ZIP code and the like, with a diagnosis or other results.",
-    "codes": "One set of codes a patient, such as all diagnoses, without times.",
-    "trajectories": "Codes of a patient with the age, or the date, at which each was recorded.",
-    "claims": "Two files: patients, and their claims, any number a patient.",
+    "table": "One row per patient: age, sex, ZIP code and so on, with a diagnosis or other results.",
+    "codes": "One set of codes per patient, for example all diagnoses, without times.",
+    "trajectories": "Codes with the age or the date at which each was recorded.",
+    "claims": "Two files: patients, and any number of claims per patient.",
 }
 PROFILES = {
     "": "a single table",
@@ -100,7 +100,7 @@ def make_of_database(visit: RequestContext) -> Response:
     shape, top = visit.say("shape"), visit.app.folder.path
     folder = visit.app.folder.existing(visit.say("into")).parent if visit.say("into") else top
     if shape not in SHAPES or shape == "claims":
-        return database(visit, "Say what the query gives.", 400)
+        return database(visit, "Choose what the query returns.", 400)
     try:
         query = Query(visit.say("url").strip(), visit.say("query").strip(), "the database")
         confine_address(query.url, folder, top)
@@ -137,7 +137,7 @@ def make(visit: RequestContext) -> Response:
     if shape not in SHAPES:
         return new(visit, "Say what the file holds.", 400)
     if shape == "claims" and not visit.say("claims"):
-        return new(visit, "Claims are two files. Choose the one with the claims.", 400)
+        return new(visit, "Claims are in two files. Choose the file with the claims.", 400)
     second = visit.app.folder.existing(visit.say("claims")) if shape == "claims" else None
     into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
     if any(one is not None and one.parent != path.parent for one in (second, into)):
@@ -146,7 +146,7 @@ def make(visit: RequestContext) -> Response:
     called = f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name
     target = _free(path)
     if visit.say("empty") and into is not None:
-        return new(visit, "A part of a job begins with guesses. Make it so, and change them.", 400)
+        return new(visit, "A new part starts with suggested settings. Choose them, and change them later.", 400)
     if visit.say("empty") and shape != "claims":
         return _start_job(visit, target, shape, {"file": called, **source})
     words = [*command_words(RunOptions, source), "--", called]
