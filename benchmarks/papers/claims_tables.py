@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks import pages
 from benchmarks.pages import table
-from benchmarks.papers.claims_page import PAGE
+from benchmarks.papers.claims_page import EARLIER, PAGE
 
 Found = Mapping[str, Any]
 Cells = Sequence[object]
@@ -17,6 +17,7 @@ def write_page(found: Found, out: Path) -> None:
     rows = [row for row in found["rows"] if row["manifest"] is not None]
     parts = {
         **pages.measured_on(found),
+        "earlier": EARLIER if any("max_suppression" in row["manifest"]["choice"] for row in rows) else "",
         "times": times(found["rows"]),
         "stages": stages(rows),
         "nodes": nodes(rows),
@@ -77,7 +78,7 @@ def nodes(rows: Sequence[Found]) -> str:
 
 def risks(rows: Sequence[Found]) -> str:
     """What each release says of its risk."""
-    heads = ["data", "mean risk", "95 % interval", "flagged", "95 % interval", "flags believed", "loss", "verified"]
+    heads = ["data", "mean risk", "95% interval", "flagged", "95% interval", "flags believed", "loss", "verified"]
     lines = []
     for row in rows:
         risk = row["manifest"]["risk"]
@@ -117,19 +118,21 @@ def truncation(rows: Sequence[Found]) -> str:
         lines.append([row["data"], "claims", *(one["limit"] for one in found)])
         lines.append(["", "share of claims lost", *(share(one["claims_lost"]) for one in found)])
         lines.append(["", "share of patients cut", *(share(one["patients_cut"]) for one in found)])
-    return table(["data", "", *(f"{percentile:g} %" for percentile in percentiles)], lines)
+    return table(["data", "", *(f"{percentile:g}%" for percentile in percentiles)], lines)
 
 
 def tried(rows: Sequence[Found]) -> str:
-    """What became of each truncation level."""
+    """Nodes measured at each truncation level, and where the levels were found."""
+    percentiles = dict.fromkeys(str(one["truncation"]) for row in rows for one in row["own"]["tried"])
     lines = []
     for row in rows:
-        lattice = row["manifest"]["choice"]["lattice"]
-        for number, one in enumerate(row["own"]["tried"]):
-            first = [row["data"], f"{lattice:,}"] if number == 0 else ["", ""]
-            word = "found" if one["found"] else "none better"
-            lines.append([*first, one["truncation"], one["checked"], word])
-    return table(["data", "nodes", "percentile", "measured", ""], lines)
+        cells = {
+            str(one["truncation"]): f"{one['checked']}{', found' if one['found'] else ''}"
+            for one in row["own"]["tried"]
+        }
+        lattice = f"{row['manifest']['choice']['lattice']:,}"
+        lines.append([row["data"], lattice, *(cells.get(percentile, "") for percentile in percentiles)])
+    return table(["data", "nodes", *percentiles], lines)
 
 
 def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:
@@ -142,14 +145,15 @@ def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:
 
 
 def level_told(row: Found, name: str) -> str:
-    """Level of the highest, and how many labels there are."""
+    """Level, highest level and number of labels."""
     columns = row["manifest"]["columns"]["patients"] | row["manifest"]["columns"]["claims"]
-    return f"{columns[name]['level']} of {columns[name]['top']}, {row['labels'][name]:,} labels"
+    return f"{columns[name]['level']}/{columns[name]['top']} ({row['labels'][name]:,})"
 
 
 def excluded(rows: Sequence[Found]) -> str:
     """Excluded against remaining patients, as Tables 1 to 4 have it."""
-    compared = {row["data"]: row["manifest"]["representativeness"]["variables"] for row in rows[-3:]}
+    found = {row["data"]: row["manifest"]["representativeness"]["variables"] for row in rows[-3:]}
+    compared = {data: variables for data, variables in found.items() if _has_excluded(variables)}
     bands = dict.fromkeys(
         (name, band) for found in compared.values() for name in found for band in found[name]["shares"]
     )
@@ -165,6 +169,11 @@ def excluded(rows: Sequence[Found]) -> str:
             cells = ["" if value is None else f"{symbol} {value:.3g}" for symbol, value in told]
             lines.append([name, "Kolmogorov-Smirnov", *cells])
     return table(heads, lines)
+
+
+def _has_excluded(variables: Found) -> bool:
+    """Whether any share of excluded patients is published."""
+    return any(pair[0] is not None for variable in variables.values() for pair in variable.get("shares", {}).values())
 
 
 def diversity(rows: Sequence[Found]) -> str:

@@ -17,6 +17,8 @@ READINGS = {"suppress": "others suppressed", "generalize": "others one set"}
 """What became of codes outside the utility policy."""
 NAMES = {"cba": "CBA", "ugaclip": "UGACLIP"}
 ALL = "all codes"
+WAYS = ("subsets", "inverse-size", "disassociation")
+"""How a release answers: CBA by subsets and by inverse size, and disassociation."""
 
 
 def label(row: dict[str, Any]) -> str:
@@ -204,7 +206,7 @@ def answers_table(found: Found, workload: str) -> str:
     """Errors of CBA and of disassociation, and how many times smaller the second is."""
     rows = []
     for row in found["compared"]:
-        errors = {how: row[workload][how]["are"] for how in ("subsets", "inverse-size", "disassociation")}
+        errors = {how: row[workload][how]["are"] for how in WAYS}
         ratios = [errors[how] / errors["disassociation"] for how in ("subsets", "inverse-size")]
         rows.append(
             [row["data"], row["policy"], row["m"], f"{row['suppressed']:,} of {row['codes']:,}"]
@@ -222,12 +224,12 @@ def sizes_table(found: Found) -> str:
         if row["policy"] != "level:1":
             continue
         for workload in ("random", "drawn"):
-            for size, (_, answered) in row[workload]["subsets"]["by_size"].items():
-                errors = [
-                    row[workload][how]["by_size"][size][0] for how in ("subsets", "inverse-size", "disassociation")
-                ]
-                rows.append([row["data"], row["m"], workload, size, answered, *(f"{error:.3g}" for error in errors)])
-    return table(["data", "m", "queries", "codes", "answered", "CBA", "CBA, inverse size", "disassociation"], rows)
+            sizes = [how["by_size"] for how in (row[workload][name] for name in WAYS)]
+            cells = []
+            for size, (_, answered) in sizes[0].items():
+                cells.append(" / ".join(f"{by_size[size][0]:.3g}" for by_size in sizes) + f" ({answered})")
+            rows.append([row["data"], row["m"], workload, *cells, *[""] * (4 - len(cells))])
+    return table(["data", "m", "queries", "1 code", "2 codes", "3 codes", "4 codes"], rows)
 
 
 def bars_table(found: Found) -> str:

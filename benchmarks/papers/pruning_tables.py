@@ -32,7 +32,7 @@ def prose(text: str) -> str:
 def between(values: Sequence[float], digits: int = 0) -> str:
     """Least and most of some shares, as percent."""
     low, high = share(min(values), digits), share(max(values), digits)
-    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+    return low if low == high else f"{low.removesuffix('%')} to {high}"
 
 
 def part(some: float, whole: float) -> float | None:
@@ -94,8 +94,8 @@ def answers(results: Results) -> list[str]:
     return ["## Whole tables\n", SAME, table(["seconds", *HEADS[: shown(results)], "policy"], rows)]
 
 
-SAME = """The last column says whether the searches that finished returned the same policy, and how many they are;
-`exhaustive` is among them where the lattice has at most 50,000 policies: adult, fars, large, diabetes up to 8 columns.
+SAME = """The last column states whether the searches that finished returned the same policy, and their number. They
+include `exhaustive` for lattices of at most 50,000 policies: adult, fars, large, diabetes up to 8 columns.
 """
 
 
@@ -115,16 +115,16 @@ def stores(results: Results) -> list[str]:
     heads = ["seconds", "list", "list, antichain", "tree, antichain", "tree with ranks"]
     antichain, tree, ranks = (between(several) for several in zip(*gains, strict=True))
     said = (
-        f"Keeping an antichain saves {antichain} of the time of a list, the tree {tree} of what is left, and ranks "
-        f"{ranks} of that (below 0: it costs)."
+        f"An antichain saves {antichain} of the time of a list, the tree {tree} of the rest, and ranks {ranks} of that "
+        "(negative: costs)."
     )
     return ["## Table 1: property stores\n", REPLAY, table(heads, rows), prose(said)]
 
 
-REPLAY = """Flash ran once a table and wrote down what it told and asked its stores, for the three properties that it
-keeps (insufficient quality, insufficient protection, safe). This was repeated with each store in one compiled loop,
-nine times, those over 5 s once: the median of the processor time, and in parentheses what a store saves compared with
-the one to its left. All four gave the same answers.
+REPLAY = """Flash ran once per table and recorded its inserts and queries for the three properties that it keeps
+(insufficient quality, insufficient protection, safe). Each store repeated them in one compiled loop, nine times (once
+if over 5 s): median processor time, and in parentheses the saving over the store to the left. All four gave the same
+answers.
 """
 
 
@@ -166,13 +166,13 @@ def _property_row(name: str, flash: Outcome, kind: str, told: tuple[int, float |
     return [name, f"{flash['lattice']:,}", checked, kind, f"{told[0]:,}", share(told[1]), share(told[2])]
 
 
-HITS = "Hits are a share of the questions, the largest antichain a share of the inserts.\n"
+HITS = "Hits are a share of the queries, the largest antichain a share of the inserts.\n"
 
 
 def _against_paper(results: Results) -> list[str]:
     found = [o for o in results.get("whole", {}).values() if o["search"] == "flash" and o["table"] in paper.PROPERTIES]
     more = [f"{o['checked'] / paper.PROPERTIES[o['table']][0] - 1:+.1%} on {o['table']}" for o in found]
-    return [f"Policies checked, compared with the paper: {', '.join(more)}.\n".replace("%", " %")] if more else []
+    return [f"Policies checked, compared with the paper: {', '.join(more)}.\n"] if more else []
 
 
 def _representations(results: Results) -> list[str]:
@@ -185,8 +185,8 @@ def _representations(results: Results) -> list[str]:
     if not gains:
         return []
     said = (
-        f"Compared with explicit flags, the implicit properties save {between(gains)} of the time of Flash (below 0: "
-        "they cost) where it takes over 0.1 s; the paper saved 5 to 23 %."
+        f"Compared with explicit flags, implicit properties save {between(gains)} of the time of Flash (negative: "
+        "cost) where it takes over 0.1 s; in the paper 5 to 23%."
     )
     return [prose(said)]
 
@@ -206,9 +206,9 @@ def memory(results: Results) -> list[str]:
     return ["## Memory\n", KEPT, table(heads, rows)]
 
 
-KEPT = """Memory for what Flash knows about policies. Flags are one byte a policy, stores 16 bytes a node and room to
-grow: up to some size of the lattice flags take less. The last column is all that a Python process takes in which
-`optimal` runs, libraries and compiled kernels included.
+KEPT = """Memory for what Flash knows about policies. Flags take one byte per policy, stores 16 bytes per node and room
+to grow; flags take less for small lattices. The last column is the whole Python process of `optimal`, with libraries
+and compiled kernels.
 """
 
 
@@ -225,8 +225,8 @@ def dimensions(results: Results) -> list[str]:
     return [f"## The first columns of {name}\n", LEFT_OUT, table(heads, rows)]
 
 
-LEFT_OUT = """Seconds. A search that was stopped is not tried on more columns. *Counts* are the times that `optimal`
-counted records to decide a policy or a set of policies.
+LEFT_OUT = """Seconds. A search that was stopped is not tried on more columns. *Counts*: how often `optimal` counted
+records to decide one or more policies.
 """
 
 
@@ -283,16 +283,19 @@ def heuristic(results: Results) -> list[str]:
     worse = (
         ["BFS was at least as good in every run.\n"]
         if not exceptions
-        else [EXCEPTIONS.format(len(exceptions), len(races)), *exceptions, ""]
+        else [EXCEPTIONS.format(len(exceptions), len(races)), table(SLOWER, exceptions)]
     )
     return ["## Table 5: BFS as a heuristic against IGreedy\n", RACE, table(heads, rows), *worse]
 
 
-EXCEPTIONS = """In {} of {} runs BFS had nothing yet, or less than IGreedy:
+EXCEPTIONS = """In {} of {} runs BFS had no policy yet, or a worse one than IGreedy (quality after the time of IGreedy,
+and when BFS had as much):
 """
 
-RACE = """Improvement of quality, as a share of IGreedy's, by BFS stopped after the time that IGreedy took, on the first
-3, 4, ... columns of a table (of the large table: all). A search that is stopped ends after the policy it is measuring.
+SLOWER = ("columns", "variant", "IGreedy, s", "BFS", "IGreedy", "BFS as good after, s")
+
+RACE = """Improvement of quality, as a share of IGreedy's, by BFS stopped after the time that IGreedy took, on the
+first 3, 4, ... columns of a table (large: all). A stopped search completes the policy that it is measuring.
 """
 
 
@@ -302,25 +305,21 @@ def _gain(race: dict[str, Outcome]) -> float | None:
     return None if best_first is None else (1 - best_first) / (1 - greedy) - 1
 
 
-def _exception(results: Results, race: dict[str, Outcome]) -> str:
+def _exception(results: Results, race: dict[str, Outcome]) -> list[str]:
     greedy, best_first = race["greedy"], race["best_first"]
     name, columns = greedy["table"], greedy["columns"]
-    had = "nothing" if best_first["loss"] is None else f"{1 - best_first['loss']:.4f}"
-    line = f"* {named(name, columns)}, `{greedy['search']}`: after {greedy['seconds']:.3f} s BFS had {had}, IGreedy "
-    line += f"{1 - greedy['loss']:.4f}"
+    had = "none" if best_first["loss"] is None else f"{1 - best_first['loss']:.4f}"
+    row = [f"{name}, {columns}", f"`{greedy['search']}`", f"{greedy['seconds']:.3f}", had, f"{1 - greedy['loss']:.4f}"]
     watched = results.get("course", {}).get(f"{name}/{columns}/bfs")
     if watched is None or watched["loss"] is None:
-        return prose(line + ".").rstrip()
+        return [*row, ""]
     course = [*watched["course"], (watched["seconds"], watched["loss"])]
     passed = [when for when, loss in course if loss <= greedy["loss"] + 1e-9]
-    later = (
-        f"; BFS had as much after {passed[0]:.3f} s." if passed else f"; nor had BFS after {watched['seconds']:.0f} s."
-    )
-    return prose(line + later).rstrip()
+    return [*row, f"{passed[0]:.3f}" if passed else f"not in {watched['seconds']:.0f}"]
 
 
 def arx(results: Results) -> list[str]:
-    """A local ARX."""
+    """Compare with a local ARX."""
     rows = [
         [
             key.replace("/", ", ") + " columns",
@@ -331,7 +330,7 @@ def arx(results: Results) -> list[str]:
         for key, found in sorted(results.get("arx", {}).items())
     ]
     if not rows:
-        return ["## ARX\n", "ARX was not there (the variable `ARX_CLASSPATH` names its jar), so it is not compared.\n"]
+        return ["## ARX\n", "ARX was not available (the variable `ARX_CLASSPATH` names its jar).\n"]
     heads = ["seconds", "ARX", "`flash`", "`optimal`", "ARX / `optimal`", "loss"]
     return ["## ARX\n", table(heads, rows)]
 
