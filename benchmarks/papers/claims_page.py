@@ -8,8 +8,8 @@ EARLIER = """These releases choose levels before suppression (the published way)
 PAGE = """# Claims: time, risk and utility
 
 <!-- earlier -->Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
-<!-- seconds --> seconds in all). Each release uses the plan that `cloister init claims` writes, unchanged: threshold 0.05
-(classes of 20), adversary power 5, at most 5% flagged before suppression, cells suppressed, flag-aware risk bounded.
+<!-- seconds --> seconds in all). Each release uses the plan that `cloister init claims` writes, unchanged: threshold
+0.05 (classes of 20), adversary power 5, at most 5% flagged before suppression, cells suppressed, flag-aware risk bounded.
 [claims.json](claims.json) contains all numbers and manifests.
 
 Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow Zipf's law,
