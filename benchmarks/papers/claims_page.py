@@ -9,8 +9,8 @@ PAGE = """# Claims: time, risk and utility
 
 <!-- earlier -->Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
 <!-- seconds --> seconds in all). Each release uses the plan that `cloister init claims` writes, unchanged: threshold
-0.05 (classes of 20), adversary power 5, at most 5% flagged before suppression, cells suppressed, flag-aware risk bounded.
-[claims.json](claims.json) contains all numbers and manifests.
+0.05 (classes of 20), adversary power 5, at most 5% flagged before suppression, cells suppressed, flag-aware risk
+bounded. [claims.json](claims.json) contains all numbers and manifests.
 
 Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow Zipf's law,
 chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too; its claims are less correlated
@@ -28,11 +28,6 @@ Seconds of `protect` by stage:
 
 <!-- stages -->
 
-Time of one node with all 10,000 draws, at the chosen levels. Lists of patients are made once for each truncation level.
-*Below k* is the question of the search; *exact* counts every class completely.
-
-<!-- nodes -->
-
 ## Risk
 
 <!-- risks -->
@@ -45,13 +40,9 @@ Suppression:
 
 ## Truncation
 
-Claims per patient at percentiles, and the cost of truncation there:
+Claims per patient at percentiles (share of claims that truncation there would remove), and the level chosen:
 
 <!-- truncation -->
-
-Nodes measured at each percentile. A level counts as found only if it loses less than those before:
-
-<!-- tried -->
 
 ## Levels
 

@@ -20,11 +20,9 @@ def write_page(found: Found, out: Path) -> None:
         "earlier": EARLIER if any("max_suppression" in row["manifest"]["choice"] for row in rows) else "",
         "times": times(found["rows"]),
         "stages": stages(rows),
-        "nodes": nodes(rows),
         "risks": risks(rows),
         "suppression": suppression(rows),
         "truncation": truncation(rows),
-        "tried": tried(rows),
         "levels": by_column(rows, level_told),
         "excluded": excluded(rows),
         "diversity": diversity(rows),
@@ -53,26 +51,6 @@ def stages(rows: Sequence[Found]) -> str:
     return table(
         ["data", *names],
         [[row["data"], *(f"{row['manifest']['seconds'][name]:.1f}" for name in names)] for row in rows],
-    )
-
-
-def nodes(rows: Sequence[Found]) -> str:
-    """Seconds of one node."""
-    names = ("draws_s", "postings_s", "node_s", "node_exact_s")
-    heads = [
-        "data",
-        "making draws (s)",
-        "lists (s)",
-        "node, below k (s)",
-        "node, exact (s)",
-        "values known in the mean",
-    ]
-    return table(
-        heads,
-        [
-            [row["data"], *(f"{row['node'][name]:.3f}" for name in names), f"{row['node']['mean_power']:.2f}"]
-            for row in rows
-        ],
     )
 
 
@@ -110,29 +88,14 @@ def suppression(rows: Sequence[Found]) -> str:
 
 
 def truncation(rows: Sequence[Found]) -> str:
-    """Claims per patient at percentiles; share of claims lost there."""
+    """Claims per patient at percentiles, the share of claims lost there, and where the levels were found."""
     percentiles = [one["percentile"] for one in rows[0]["node"]["truncation"]] if rows else []
     lines = []
     for row in rows:
-        found = row["node"]["truncation"]
-        lines.append([row["data"], "claims", *(one["limit"] for one in found)])
-        lines.append(["", "share of claims lost", *(share(one["claims_lost"]) for one in found)])
-        lines.append(["", "share of patients cut", *(share(one["patients_cut"]) for one in found)])
-    return table(["data", "", *(f"{percentile:g}%" for percentile in percentiles)], lines)
-
-
-def tried(rows: Sequence[Found]) -> str:
-    """Nodes measured at each truncation level, and where the levels were found."""
-    percentiles = dict.fromkeys(str(one["truncation"]) for row in rows for one in row["own"]["tried"])
-    lines = []
-    for row in rows:
-        cells = {
-            str(one["truncation"]): f"{one['checked']}{', found' if one['found'] else ''}"
-            for one in row["own"]["tried"]
-        }
-        lattice = f"{row['manifest']['choice']['lattice']:,}"
-        lines.append([row["data"], lattice, *(cells.get(percentile, "") for percentile in percentiles)])
-    return table(["data", "nodes", *percentiles], lines)
+        cells = [f"{one['limit']} ({pages.share(one['claims_lost'])})" for one in row["node"]["truncation"]]
+        chosen = [one["truncation"] for one in row["own"]["tried"] if one["found"]]
+        lines.append([row["data"], *cells, chosen[-1]])
+    return table(["data", *(f"{percentile:g}%" for percentile in percentiles), "chosen"], lines)
 
 
 def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:

@@ -118,22 +118,21 @@ def _short(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def diseases_table(found: Found, k: int) -> str:
-    """Tables I and II: which diseases are preserved, x for CBA and o for UGACLIP."""
-    rows = [row for row in found["runs"] if row["privacy"] == "visits" and row["k"] == k]
+def diseases_table(found: Found) -> str:
+    """Tables I and II: which diseases each method preserves at k = 5, and how many at k = 5 and 10."""
+    rows = [row for row in found["runs"] if row["privacy"] == "visits" and row["k"] in (5, 10)]
     panels = list(dict.fromkeys(label(row) for row in rows))
-    names = sorted({name for row in rows for name in row.get("preserved", ())})
-    cells = []
-    for name in names:
-        kept = {(label(row), row["method"]) for row in rows if name in row.get("preserved", ())}
-        cells.append([name, *(_marks(panel, kept) for panel in panels)])
-    total = {(label(row), row["method"]): len(row.get("preserved", ())) for row in rows}
-    cells.append(["**all**", *(f"CBA {total[panel, 'cba']}, UGACLIP {total[panel, 'ugaclip']}" for panel in panels)])
+    kept = {(label(row), row["method"], row["k"]): row.get("preserved", ()) for row in rows}
+    names = sorted({name for (_, _, k), preserved in kept.items() if k == 5 for name in preserved})
+    cells = [[name, *(_marks(name, panel, kept) for panel in panels)] for name in names]
+    for k in (5, 10):
+        totals = [f"CBA {len(kept[panel, 'cba', k])}, UGACLIP {len(kept[panel, 'ugaclip', k])}" for panel in panels]
+        cells.append([f"**all, k = {k}**", *totals])
     return table(["disease", *panels], cells)
 
 
-def _marks(panel: str, kept: set[tuple[str, str]]) -> str:
-    return " ".join(NAMES[method] for method in ("cba", "ugaclip") if (panel, method) in kept)
+def _marks(name: str, panel: str, kept: dict[tuple[str, str, int], Any]) -> str:
+    return " ".join(NAMES[method] for method in ("cba", "ugaclip") if name in kept[panel, method, 5])
 
 
 def losses_table(found: Found) -> str:
@@ -243,8 +242,7 @@ def write_page(found: Found, out: Path) -> None:
     parts = {
         **pages.measured_on(found),
         "samples": samples_table(found),
-        "table_1": diseases_table(found, 5),
-        "table_2": diseases_table(found, 10),
+        "diseases": diseases_table(found),
         "finding": finding(found),
         "losses": losses_table(found),
         "moved": moved_table(found),

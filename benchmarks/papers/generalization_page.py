@@ -32,13 +32,9 @@ are suppressed (`--uncovered suppress`, *others suppressed*); by its introductio
 ## Diseases preserved (Tables I and II)
 
 A disease is preserved if none of its codes is suppressed or shares a term with other codes: its patients are counted
-exactly. k = 5:
+exactly. k = 5, and totals for k = 10:
 
-<!-- table_1 -->
-
-k = 10:
-
-<!-- table_2 -->
+<!-- diseases -->
 
 As in the paper, CBA preserves at least as many diseases as UGACLIP in every run, and more in most. Both preserve fewer
 than in the paper, since our patients have more codes, and more diseases have codes of fewer than k patients.

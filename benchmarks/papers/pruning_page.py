@@ -1,10 +1,8 @@
 """The page of results: the paper's tables and figures, from the file of raw numbers."""
 
 from pathlib import Path
-from typing import Any
 
 from benchmarks import pages
-from benchmarks.pages import share
 from benchmarks.papers.pruning_figures import draw, optima
 from benchmarks.papers.pruning_tables import (
     ONE_THREAD,
@@ -15,7 +13,6 @@ from benchmarks.papers.pruning_tables import (
     dimensions,
     heuristic,
     memory,
-    named,
     prediction,
     properties,
     prose,
@@ -23,7 +20,6 @@ from benchmarks.papers.pruning_tables import (
     seconds,
     side_by_side,
     stores,
-    table,
 )
 
 INTRODUCTION = """# Searches: time and pruning
@@ -75,7 +71,8 @@ def write_page(results: Results, out: Path) -> None:
     parts += [*answers(results), *stores(results), *properties(results)]
     parts += [*dimensions(results), *figures.get("pruning-figure-6", [])]
     parts += [*memory(results), *figures.get("pruning-figure-5", []), *prediction(results)]
-    parts += [*course(results), *figures.get("pruning-figure-7a", []), *figures.get("pruning-figure-7b", [])]
+    parts += ["## When BFS finds its best\n"] if "pruning-figure-7a" in figures else []
+    parts += [*figures.get("pruning-figure-7a", []), *figures.get("pruning-figure-7b", [])]
     parts += [*heuristic(results), *arx(results), DIFFERENT]
     pages.write(out / "pruning.md", "\n".join(parts).rstrip() + "\n", {})
 
@@ -194,27 +191,3 @@ def _against_flash(results: Results) -> str:
         f"From 8 columns on, `flash` takes {min(flash):.0f} to {max(flash):.0f} times as long as `optimal` on one "
         f"thread, and `bfs` {min(bfs):.1f} to {max(bfs):.1f} times as long as `flash` (about equal in the paper)."
     )
-
-
-def course(results: Results) -> list[str]:
-    """When BFS had what it returned."""
-    best = optima(results)
-    rows = []
-    for outcome in results.get("course", {}).values():
-        name, columns = outcome["table"], outcome["columns"]
-        if outcome["loss"] is None or (name, columns) not in best or columns < 8:
-            continue
-        quality = (1 - outcome["loss"]) / (1 - best[name, columns])
-        took = f"{outcome['seconds']:.3f}" if outcome["finished"] else f"stopped at {outcome['limit']:.0f}"
-        found = f"{outcome['to_best']:.3f}"
-        share_of_time = share(outcome["to_best"] / outcome["seconds"]) if outcome["finished"] else ""
-        rows.append((name, columns, [named(name, columns), took, found, share_of_time, share(quality, 2)]))
-    if not rows:
-        return []
-    heads = ["table", "BFS, s", "its best found after, s", "share of the time", "share of the best quality"]
-    text = "The best quality is that of the policy that `optimal` has proven best.\n"
-    return ["## When BFS finds its best\n", text, table(heads, [row for _, _, row in sorted(rows, key=_place)])]
-
-
-def _place(row: tuple[str, int, Any]) -> tuple[str, int]:
-    return row[0], row[1]
