@@ -13,9 +13,8 @@ PAGE = """# Claims: time, risk and utility
 bounded. [claims.json](claims.json) contains all numbers and manifests.
 
 Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow Zipf's law,
-chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too; its claims are less correlated
-than those of real patients. The method is that of El Emam et al. (2012), "De-identification methods for open health
-data: the case of the Heritage Health Prize claims dataset", JMIR 14(1):e33, with its appendix.
+chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too, with less correlated claims.
+The method is that of El Emam et al. (2012), JMIR 14(1):e33.
 
 ## Time and memory
 
@@ -32,9 +31,8 @@ Seconds of `protect` by stage:
 
 <!-- risks -->
 
-*Flags believed*: upper end of the interval for the flag-aware adversary. *Verified*: `cloister verify` with the
-original simulated the adversary again, with other code and random numbers, and agreed within four standard errors.
-Suppression:
+*Flags believed*: upper end of the interval for the flag-aware adversary. *Verified*: `cloister verify` simulated the
+adversary again and agreed within four standard errors. Suppression:
 
 <!-- suppression -->
 
@@ -52,9 +50,9 @@ Chosen level / highest level (released labels):
 
 ## Excluded patients (Tables 1 to 4)
 
-Patients with codes on the exclusion list against the others, in percent. The generator rarely draws codes of the list,
-so the share excluded says nothing about real patients. Shares are masked where fewer than 20 patients or claims could
-be identified, and data in which all shares of excluded patients are masked do not appear.
+Patients with codes on the exclusion list against the others, in percent. The generator rarely draws these codes, so the
+share excluded says nothing about real patients. Shares that could identify fewer than 20 patients or claims are masked;
+data without any other share do not appear.
 
 <!-- excluded -->
 

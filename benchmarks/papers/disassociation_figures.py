@@ -280,9 +280,9 @@ errors: their codes are in many chunks, and a reconstruction spreads them over t
 remain exact.
 
 On synpuf with k = 5, m = 2 and `level:1`, <!-- within --> of the <!-- several --> constraints of several codes are
-within 5%. At least 29 cannot be: their codes occur in fewer than k patients, or in pairs that fewer than k patients
-share, so no chunk may contain them together. (A count outside this benchmark found the fewest chunks that can contain
-each constraint.) Six more depend on the unpublished number of patients with a code of an item chunk.
+within 5%. At least 29 cannot be (counted outside this benchmark): their codes, or pairs of them, occur in fewer than k
+patients, so no chunk may contain them together. Six more depend on the unpublished number of patients with a code of an
+item chunk.
 
 ![Constraints by MRE, k = 5, m = 2](figures-18-20.svg)
 
@@ -311,10 +311,9 @@ chunks that k of their patients share.
 
 <!-- by_paper -->
 
-On diabetes130 patients have few codes. Neighbouring item chunks seldom share a code of k patients, so clusters are not
-joined and a quarter of all occurrences stays uncounted. A node of the tree joins the codes of all clusters below it. On
-synpuf both ways are nearly equal and reach the paper's 90% of level 1 constraints at k = 5; on diabetes130 only the
-tree does.
+On diabetes130 patients have few codes. Neighbouring item chunks seldom share a code of k patients, so a quarter of all
+occurrences stays uncounted. A node of the tree joins the codes of all clusters below it. Both ways reach the paper's
+90% of level 1 constraints at k = 5 on synpuf; on diabetes130 only the tree does.
 
 ## Growth
 

@@ -193,12 +193,16 @@ def finding(found: Found) -> str:
 
 def exceptions_table(found: Found) -> str:
     """Every run with the paper's privacy policy in which CBA's ILM is not below UGACLIP's."""
-    rows = [
-        [panel, k, f"{cba['ilm']:.4f}", f"{other['ilm']:.4f}", len(cba["preserved"]), len(other["preserved"])]
-        for (panel, privacy, k), (cba, other) in pairs_of(found).items()
-        if privacy == "visits" and cba["ilm"] >= other["ilm"]
-    ]
-    return table(["data", "k", "ILM of CBA", "of UGACLIP", "diseases kept by CBA", "by UGACLIP"], rows)
+    rows: dict[str, dict[int, str]] = {}
+    for (panel, privacy, k), (cba, other) in pairs_of(found).items():
+        if privacy == "visits" and cba["ilm"] >= other["ilm"]:
+            kept = f"({len(cba['preserved'])}, {len(other['preserved'])})"
+            rows.setdefault(panel, {})[k] = f"{cba['ilm']:.4f}, {other['ilm']:.4f} {kept}"
+    sizes = sorted({k for cells in rows.values() for k in cells})
+    return table(
+        ["data", *(f"k = {k}" for k in sizes)],
+        [[panel, *(cells.get(k, "") for k in sizes)] for panel, cells in rows.items()],
+    )
 
 
 def answers_table(found: Found, workload: str) -> str:

@@ -2,32 +2,29 @@
 
 PAGE = """# Generalized codes: loss and accuracy on public data
 
-Results of `python -m benchmarks.papers.generalization figures`, measured on <!-- day --> (<!-- machine -->; <!--
-seconds --> seconds in all): CBA against UGACLIP, as in Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, and CBA
-against disassociation, as in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical
+Results of `python -m benchmarks.papers.generalization figures`, measured on <!-- day --> (<!-- machine -->;
+<!-- seconds --> seconds in all): CBA against UGACLIP, as in Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, and
+CBA against disassociation, as in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical
 Informatics 50, 46-61. Every release was verified with its original. [generalization.json](generalization.json) contains
 all numbers.
 
-**What did not hold.** The paper reports that CBA loses orders of magnitude less (ILM) than UGACLIP and answers queries at
-least 2.5 times more accurately. Here, with the paper's privacy policy, CBA loses more <!-- finding -->. The method
+**What did not hold.** The paper reports that CBA loses orders of magnitude less (ILM) than UGACLIP and answers queries
+at least 2.5 times more accurately. Here, with the paper's privacy policy, CBA loses more <!-- finding -->. The method
 `generalization` starts from both and never loses more than either ([below](#the-method-generalization)).
 
 ## The data
 
 The papers' data are not available. From each of two public data sets two samples of the paper's sizes were drawn: 2,762
-patients with as many codes as possible (for each code, the rarest first, a patient with few codes; the others at
-random), and 1,335 patients with codes of the 18 diseases, reduced to these codes. The paper's codes are sparser: 5,830,
-and 3.1 per patient.
+patients with as many codes as possible, and 1,335 patients with codes of the 18 diseases, reduced to these codes. The
+paper's codes are sparser: 5,830, and 3.1 per patient.
 
 <!-- samples -->
 
-The utility policy is the paper's: the codes of 18 diseases studied genome-wide (`gwas`). The privacy policies are the
-paper's, codes recorded at one visit (claims of synpuf; all codes of a patient of diabetes130, which does not
-distinguish visits), and *all:2*, every pair of codes.
-
-The paper leaves open what happens to codes outside the utility policy. By its Definition 3.2 they stay as they are or
-are suppressed (`--uncovered suppress`, *others suppressed*); by its introduction they are generalized as one more set
-(`--uncovered generalize`, *others one set*). Both are measured.
+The utility policy is the paper's (`gwas`, codes of 18 diseases). The privacy policies are the paper's, codes recorded
+at one visit (claims of synpuf; all codes of a patient of diabetes130), and *all:2*, every pair of codes. By the paper's
+Definition 3.2 codes outside the utility policy stay as they are or are suppressed (`--uncovered suppress`, *others
+suppressed*); by its introduction they are generalized as one more set (`--uncovered generalize`, *others one set*).
+Both are measured.
 
 ## Diseases preserved (Tables I and II)
 
@@ -37,7 +34,7 @@ exactly. k = 5, and totals for k = 10:
 <!-- diseases -->
 
 As in the paper, CBA preserves at least as many diseases as UGACLIP in every run, and more in most. Both preserve fewer
-than in the paper, since our patients have more codes, and more diseases have codes of fewer than k patients.
+than in the paper, since our patients have more codes.
 
 ## Information loss (Figs 2 to 4)
 
@@ -47,17 +44,16 @@ Means over k = 2, 5, 10, 15, 20, 25. The ratio is the geometric mean of CBA's IL
 
 <!-- losses -->
 
-With the paper's privacy policy CBA loses a few percent less on average. It loses less for disease codes alone, but not
-if all other codes form one set: by Algorithm 1 CBA merges all it may before it suppresses, and a set of thousands of
-codes that becomes one term costs an ILM of nearly 1. UGACLIP merges one term until the current set is safe, and leaves
-several terms. With all pairs this happens from small k on, and UGACLIP loses less on average. Exceptions with the
-paper's policy:
+With the paper's privacy policy CBA loses a few percent less on average: less for disease codes alone, more if all other
+codes form one set. By Algorithm 1 CBA merges all it may before it suppresses, and a set of thousands of codes that
+becomes one term costs an ILM of nearly 1. UGACLIP leaves several terms. With all pairs UGACLIP loses less on average.
+Exceptions with the paper's policy, ILM of CBA and UGACLIP (diseases preserved by each):
 
 <!-- exceptions -->
 
 ![NCP by k](generalization-figure-4.svg)
 
-NCP weighs the sizes of terms, not the meaning of codes. It is also higher for CBA where a large set becomes one term.
+NCP weighs the sizes of terms. It, too, is higher for CBA where a large set becomes one term.
 
 ## The method generalization
 
@@ -67,8 +63,7 @@ policies allow.
 
 <!-- moved -->
 
-The method minimizes ILM; NCP falls with it. Query errors may grow, since the terms that lose least are not those that
-count the few frequent codes of these queries best.
+The method minimizes ILM; NCP falls with it, but query errors may grow.
 
 ## Case counts (Figs 5 and 6)
 
@@ -76,15 +71,15 @@ count the few frequent codes of these queries best.
 
 Queries are all sets of up to four codes that 5% of the patients have. A term of s codes counts 2^(s-c) / (2^s - 1) for
 c queried codes: all subsets are equally likely. A suppressed code counts 0, an error of 1. Unlike in the paper, UGACLIP
-answers more precisely in most runs: a suppressed code is wrong by at most 1, while each code of a large term counts
-half of the term's patients, which is too many for all but the most frequent code.
+answers more precisely in most runs: each code of a large term of CBA counts half of the term's patients, too many for
+all but the most frequent code.
 
 ## Disassociation and CBA (Figs 13 and 14)
 
-k = 5, all sets of m codes, all patients of both data sets. Queries ask for one to four codes that CBA did not suppress;
-disassociation answers by the mean of ten reconstructions. *Inverse size*: a code of a term of s codes counts 1 / s. The
-last two columns state how many times smaller the error of disassociation is. *Random*, as in the paper: 1,000 random
-sets of codes; most sets of several codes occur in no patient and drop out.
+k = 5, all sets of m codes, all patients. Queries ask for one to four codes that CBA did not suppress; disassociation
+answers by the mean of ten reconstructions. *Inverse size*: a code of a term of s codes counts 1 / s. The last two
+columns state how many times smaller the error of disassociation is. *Random*, as in the paper: 1,000 random sets of
+codes, most of which occur in no patient and drop out.
 
 <!-- random -->
 
@@ -111,6 +106,5 @@ diabetes130 are alone in their category.
 
 <!-- bars -->
 
-Tasks with a bar, policy included, on two busy cores. This page omits AA (`--method apriori`): on these data it ends
-with one term of all codes.
+Policy included, on two busy cores. This page omits AA (`--method apriori`), which ends with one term of all codes here.
 """

@@ -41,22 +41,18 @@ MADE_UP = "The tables are hospitals made up by `cloister.testing`, since real ta
 
 DIFFERENT = """## Differences from the paper
 
-* *Ties.* Policies that may tie with the best are not pruned, so that all searches return the same policy. This costs
+* *Ties.* Policies that may tie with the best are not pruned, so all searches return the same policy, at the cost of
   some checks.
-* *Flash.* Its description is ambiguous. Of eight interpretations, the one used comes closest to the paper's inserts and
+* *Flash.* The description is ambiguous. Of eight interpretations, the one used comes closest to the paper's inserts and
   antichains on adult and fars; it does not have the fewest checks.
-* *Hits* depend on how often a program asks. Ours asks for each policy of a rank before trying it, and again along
-  paths.
-* *Measuring* starts from the smallest grouping of rows available, so times per policy vary. Published searches run in
-  Python, with compiled measuring and stores; a fully compiled search would be faster. Counts of checks, inserts and
-  hits do not change.
-* *Stores.* Inserting into an antichain first checks whether the policy is covered; the paper omits this, since its
-  searches never insert such a policy. Where antichains contain most inserted policies (Table 2), an antichain list is
-  hardly shorter and can be slower. Ranks may save nothing because a node is a position in an array. Flash keeps a third
-  property (safe) for the binary search along paths.
-* *BFS* evaluates a policy's quality when it is measured and again when its turn comes.
-* *Memory* counts knowledge about policies only. Explicit flags take one byte per policy here; in ARX a policy of an
-  explicit lattice was an object. The paper reports about 1 GiB at 12 columns, and 100 MiB for implicit properties.
+* *Hits* depend on how often a program asks: here for each policy of a rank before trying it, and again along paths.
+* *Times.* Published searches run in Python, with compiled measuring and stores. Counts of checks, inserts and hits do
+  not depend on this.
+* *Stores.* An insert into an antichain first checks whether the policy is covered; the paper omits this. Where
+  antichains contain most inserted policies (Table 2), an antichain list is hardly shorter and can be slower. Flash
+  keeps a third property (safe) for the binary search along paths.
+* *Memory* counts knowledge about policies only, with one byte per explicit flag. In ARX a policy was an object; the
+  paper reports about 1 GiB at 12 columns, and 100 MiB for implicit properties.
 * *Loss.* The paper names Iyengar's loss; its published benchmark used the geometric mean, `arx` here.
 """
 

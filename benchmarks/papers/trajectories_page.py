@@ -2,9 +2,9 @@
 
 PAGE = """# Trajectories: loss and accuracy on public data
 
-Results of `python -m benchmarks.papers.trajectories figures`, measured on <!-- day --> (<!-- machine -->; <!-- seconds
---> seconds in all, on a busy machine: seconds are upper bounds), after Tamersoy, Loukides, Nergiz, Saygin, Malin
-(2012), IEEE Transactions on Information Technology in Biomedicine 16(3). [trajectories.json](trajectories.json)
+Results of `python -m benchmarks.papers.trajectories figures`, measured on <!-- day --> (<!-- machine -->;
+<!-- seconds --> seconds in all, on a busy machine: seconds are upper bounds), after Tamersoy, Loukides, Nergiz, Saygin,
+Malin (2012), IEEE Transactions on Information Technology in Biomedicine 16(3). [trajectories.json](trajectories.json)
 contains all numbers.
 
 **What did not hold.** With the paper's cost, A-GS answers *worse* than Baseline in 6 of 12 runs, though it loses less
@@ -36,17 +36,16 @@ Baseline and A-GS, codes and ages together:
 <!-- baseline -->
 
 By the paper's measure A-GS loses less at every k on all data: by 14 to 17% with 50 codes, by 10 to 29% with four. In
-the paper Baseline suppresses nearly everything. Two things differ here. Pairs of one age are sorted by code, so that
-the order does not reveal who came first; pairs with the same index then often have the same code. With codes of one age
-in random order, Baseline loses 0.72 instead of 0.51 at k = 2. And few patients have many ages, so ages matched by index
-are close.
+the paper Baseline suppresses nearly everything. Here pairs of one age are sorted by code, so that the order does not
+reveal who came first, and pairs with the same index often have the same code: with codes of one age in random order,
+Baseline loses 0.72 instead of 0.51 at k = 2. Also, few patients have many ages.
 
 ## The cost that is minimized
 
 The paper counts the further loss of a merged pair once, although each patient of the cluster suffers it. Suppressing a
-pair of four patients then seems as cheap as suppressing one of a single patient, and A-GS suppresses: from k = 10 on,
-with 50 codes, it is no better than Baseline by the exact loss (mean over original pairs; 1 if suppressed).
-`--cost exact` weighs a merged pair by its patients:
+pair of four patients then seems as cheap as suppressing one of a single patient: from k = 10 on, with 50 codes, A-GS is
+no better than Baseline by the exact loss (mean over original pairs; 1 if suppressed). `--cost exact` weighs a merged
+pair by its patients:
 
 <!-- costs -->
 
@@ -63,9 +62,8 @@ of the patients have.
 
 As in the paper, all errors are below 1, four codes are answered better than 50, and many patients better than few.
 
-A released pair is spread evenly over the codes in the release. (Appendix B spreads it over the domain, which a
-recipient does not have.) The error therefore depends on the codes that remain; with 50 codes it does not grow steadily
-with k.
+A released pair is spread evenly over the codes in the release (in Appendix B over the domain, which a recipient does
+not have), so with 50 codes the error does not grow steadily with k.
 
 With the exact cost A-GS answers better than Baseline in 10 of 12 runs, by 2 to 31%; it is worse at k = 10 with 50 codes
 and at k = 5 with four. Compared with the paper's cost it loses no more by the exact loss in any of 16 runs, but answers
