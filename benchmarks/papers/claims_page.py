@@ -23,10 +23,6 @@ seconds summed over cores.
 
 <!-- times -->
 
-Seconds of `protect` by stage:
-
-<!-- stages -->
-
 ## Risk
 
 <!-- risks -->

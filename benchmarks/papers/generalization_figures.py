@@ -220,21 +220,6 @@ def answers_table(found: Found, workload: str) -> str:
     return table([*head, "times smaller", "inverse size"], rows)
 
 
-def sizes_table(found: Found) -> str:
-    """The same by the size of the query, with the policy by level 1."""
-    rows = []
-    for row in found["compared"]:
-        if row["policy"] != "level:1":
-            continue
-        for workload in ("random", "drawn"):
-            sizes = [how["by_size"] for how in (row[workload][name] for name in WAYS)]
-            cells = []
-            for size, (_, answered) in sizes[0].items():
-                cells.append(" / ".join(f"{by_size[size][0]:.3g}" for by_size in sizes) + f" ({answered})")
-            rows.append([row["data"], row["m"], workload, *cells, *[""] * (4 - len(cells))])
-    return table(["data", "m", "queries", "1 code", "2 codes", "3 codes", "4 codes"], rows)
-
-
 def bars_table(found: Found) -> str:
     """Seconds of the works that have a bar."""
     rows = [[bar["work"], f"{bar['protect']:.1f}", f"{bar['verify']:.1f}", f"{bar['bar']:g}"] for bar in found["bars"]]
@@ -253,7 +238,6 @@ def write_page(found: Found, out: Path) -> None:
         "exceptions": exceptions_table(found),
         "random": answers_table(found, "random"),
         "drawn": answers_table(found, "drawn"),
-        "sizes": sizes_table(found),
         "bars": bars_table(found),
     }
     pages.write(out / "generalization.md", PAGE, parts)

@@ -90,10 +90,7 @@ codes, most of which occur in no patient and drop out.
 The paper reports errors of disassociation that are on average 6 times smaller with `level:1`, 4.5 times with `sim:10`
 and 7.4 times with `sup:1.25`. Ours are smaller by at least as much, except for drawn queries with `sup:1.25` (5.9 and
 7.2 times). By inverse size, disassociation is only 1 to 3 times better for drawn queries; with `level:1` on diabetes130
-it is worse for four codes and about equal for three. Errors by number of codes with `level:1` (CBA / CBA by inverse
-size / disassociation; in parentheses, answered queries):
-
-<!-- sizes -->
+it is worse for four codes and about equal for three.
 
 ![ARE by the size of the query, drawn queries](generalization-figure-13.svg)
 

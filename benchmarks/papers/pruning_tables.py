@@ -192,24 +192,13 @@ def _representations(results: Results) -> list[str]:
 
 
 def memory(results: Results) -> list[str]:
-    """Figure 5 as a table."""
-    rows = []
-    for (_, columns), found in side_by_side(results.get("dimensions", {}).values()).items():
-        flash, optimal = found.get("flash"), found[ONE_THREAD]
-        kept = ""
-        if flash is not None and flash["store_bytes"]:
-            kept = f"{flash['store_bytes'] / 1024:,.1f}" + ("" if flash["finished"] else ", when stopped")
-        rows.append([str(columns), f"{optimal['lattice'] / 1024:,.1f}", kept, f"{optimal['peak_mib']:,}"])
-    if not rows:
-        return []
-    heads = ["columns", "explicit flags, KiB", "implicit, KiB", "process of `optimal` at most, MiB"]
-    return ["## Memory\n", KEPT, table(heads, rows)]
+    """Figure 5, and the memory of the process of `optimal`."""
+    peaks = [found[ONE_THREAD]["peak_mib"] for found in side_by_side(results.get("dimensions", {}).values()).values()]
+    return ["## Memory\n", prose(KEPT.format(min(peaks), max(peaks)))] if peaks else []
 
 
 KEPT = """Memory for what Flash knows about policies. Flags take one byte per policy, stores 16 bytes per node and room
-to grow; flags take less for small lattices. The last column is the whole Python process of `optimal`, with libraries
-and compiled kernels.
-"""
+to grow. The Python process of `optimal`, with libraries and compiled kernels, takes {} to {} MiB."""
 
 
 def dimensions(results: Results) -> list[str]:
