@@ -50,14 +50,15 @@ def times(rows: Sequence[Found]) -> str:
 
 def risks(rows: Sequence[Found]) -> str:
     """What each release says of its risk."""
-    heads = ["data", "mean risk", "95% interval", "flagged", "95% interval", "flags believed", "loss", "verified"]
+    heads = ["data", "mean risk (95% interval)", "flagged (95% interval)", "flags believed", "loss", "verified"]
     lines = []
     for row in rows:
         risk = row["manifest"]["risk"]
         verified = "yes" if row["verify"]["code"] == 0 else "NO"
         highest, loss = risk["tolerant"]["highest"], row["manifest"]["utility"]["loss"]
-        shares = [risk["mean"], risk["interval"], risk["flag_rate"], risk["flag_interval"], highest]
-        lines.append([row["data"], *map(share, shares), f"{loss:.2f}", verified])
+        pairs = ((risk["mean"], risk["interval"]), (risk["flag_rate"], risk["flag_interval"]))
+        shares = [f"{share(mean)} ({share(interval)})" for mean, interval in pairs]
+        lines.append([row["data"], *shares, share(highest), f"{loss:.2f}", verified])
     return table(heads, lines)
 
 

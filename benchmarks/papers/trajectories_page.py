@@ -31,7 +31,7 @@ ILM and ALM of A-GS, accumulated as in the paper:
 The trend of Appendix A holds more strongly: four codes lose a fifth to a quarter of what 50 codes lose (half in the
 paper), and a small sample loses twice as much as the large one (half as much again in the paper).
 
-Baseline and A-GS, codes and ages together:
+Losses of Baseline and A-GS, codes and ages together:
 
 <!-- baseline -->
 
@@ -45,7 +45,7 @@ Baseline loses 0.72 instead of 0.51 at k = 2. Also, few patients have many ages.
 The paper counts the further loss of a merged pair once, although each patient of the cluster suffers it. Suppressing a
 pair of four patients then seems as cheap as suppressing one of a single patient: from k = 10 on, with 50 codes, A-GS is
 no better than Baseline by the exact loss (mean over original pairs; 1 if suppressed). `--cost exact` weighs a merged
-pair by its patients:
+pair by its patients. Exact ILM and ALM by either cost:
 
 <!-- costs -->
 
