@@ -281,8 +281,7 @@ patient. *Random*, as in the paper: random codes; most sets of several codes occ
 
 The matching relative error (MRE) of a constraint compares the numbers of patients who have at least one of its codes.
 The paper reports 90% of its level 1 constraints within 5% at k = 5, and 53% at k = 25. Wider constraints have larger
-errors: their codes are in many chunks, and a reconstruction spreads them over too many patients. Counts inside chunks
-remain exact.
+errors, since a reconstruction spreads their codes over too many patients.
 
 On synpuf with k = 5, m = 2 and `level:1`, <!-- within --> of the <!-- several --> constraints of several codes are
 within 5%. At least 29 cannot be (counted outside this benchmark): their codes, or pairs of them, occur in fewer than k
@@ -317,9 +316,9 @@ chunks that k of their patients share.
 
 <!-- by_paper -->
 
-On diabetes130 patients have few codes. Neighbouring item chunks seldom share a code of k patients, so a quarter of all
-occurrences stays uncounted. A node of the tree joins the codes of all clusters below it. Both ways reach the paper's
-90% of level 1 constraints at k = 5 on synpuf; on diabetes130 only the tree does.
+On diabetes130 neighbouring item chunks seldom share a code of k patients, so a quarter of all occurrences stays
+uncounted. A node of the tree joins the codes of all clusters below it. Both ways reach the paper's 90% of level 1
+constraints at k = 5 on synpuf; on diabetes130 only the tree does.
 
 ## Growth
 

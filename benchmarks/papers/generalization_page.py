@@ -53,7 +53,7 @@ Exceptions with the paper's policy, ILM of CBA and UGACLIP (diseases preserved b
 
 ![NCP by k](generalization-figure-4.svg)
 
-NCP weighs the sizes of terms. It, too, is higher for CBA where a large set becomes one term.
+NCP, which weighs the sizes of terms, is also higher for CBA where a large set becomes one term.
 
 ## The method generalization
 

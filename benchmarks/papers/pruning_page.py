@@ -46,8 +46,7 @@ DIFFERENT = """## Differences from the paper
 * *Flash.* The description is ambiguous. Of eight interpretations, the one used comes closest to the paper's inserts and
   antichains on adult and fars; it does not have the fewest checks.
 * *Hits* depend on how often a program asks: here for each policy of a rank before trying it, and again along paths.
-* *Times.* Published searches run in Python, with compiled measuring and stores. Counts of checks, inserts and hits do
-  not depend on this.
+* *Times.* Published searches run in Python, with compiled measuring and stores.
 * *Stores.* An insert into an antichain first checks whether the policy is covered; the paper omits this. Where
   antichains contain most inserted policies (Table 2), an antichain list is hardly shorter and can be slower. Flash
   keeps a third property (safe) for the binary search along paths.

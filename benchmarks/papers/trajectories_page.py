@@ -66,9 +66,9 @@ A released pair is spread evenly over the codes in the release (in Appendix B ov
 not have), so with 50 codes the error does not grow steadily with k.
 
 With the exact cost A-GS answers better than Baseline in 10 of 12 runs, by 2 to 31%; it is worse at k = 10 with 50 codes
-and at k = 5 with four. Compared with the paper's cost it loses no more by the exact loss in any of 16 runs, but answers
-worse in 4: at k = 5 with four codes and on diabetes130, and at k = 10 with 50 codes. The paper's cost therefore stays
-the default; use `--cost exact` from k = 5 on if answers about few codes matter.
+and at k = 5 with four. Compared with the paper's cost it answers worse in 4 of 16 runs: at k = 5 with four codes and on
+diabetes130, and at k = 10 with 50 codes. The paper's cost therefore stays the default; use `--cost exact` from k = 5 on
+if answers about few codes matter.
 
 ## Weights (Fig. 8)
 
@@ -85,5 +85,5 @@ blocks of similar length and content; one process per row:
 
 <!-- scale -->
 
-Blocks do not raise the exact loss: patients are compared with patients who have as many pairs.
+Blocks do not raise the exact loss.
 """
