@@ -118,6 +118,8 @@ def excluded(rows: Sequence[Found]) -> str:
     heads = ["variable", "", *(f"{data}: {group}" for data in compared for group in ("excluded", "remaining"))]
     lines = []
     for name, band in bands:
+        if band == "missing":
+            continue
         both = [found.get(name, {}).get("shares", {}).get(band, [None, None]) for found in compared.values()]
         lines.append([name, band, *("" if one is None else f"{100 * one:.2f}" for pair in both for one in pair)])
     for name in dict.fromkeys(name for name, _ in bands):
@@ -135,16 +137,13 @@ def _has_excluded(variables: Found) -> bool:
 
 
 def diversity(rows: Sequence[Found]) -> str:
-    """One table for the largest generated data, one for in- and outpatient claims."""
-    parts = []
-    for row in rows[-3:-1]:
-        found = row["own"]["diversity"]
-        lines = [
-            [name, *("" if i > j or value is None else f"{value:.2f}" for j, value in enumerate(own.values()))]
-            for i, (name, own) in enumerate(found.items())
-        ]
-        parts.append(f"{row['data']}:\n\n{table(['', *found], lines)}")
-    return "\n\n".join(parts)
+    """Correlations of the largest generated data."""
+    found = rows[-3]["own"]["diversity"]
+    lines = [
+        [name, *("" if i > j or value is None else f"{value:.2f}" for j, value in enumerate(own.values()))]
+        for i, (name, own) in enumerate(found.items())
+    ]
+    return table(["", *found], lines)
 
 
 def attacks(rows: Sequence[Found]) -> str:
