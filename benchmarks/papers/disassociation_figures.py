@@ -160,7 +160,6 @@ def settings_table(rows: Rows) -> str:
             share(row["left"], 2),
             f"{row['drawn']['are']:.3f}",
             f"{row['frequent:0.625']['are']:.3f}",
-            f"{row['protect_s'] + row['verify_s']:.1f}",
         ]
         for row in rows
     ]
@@ -202,15 +201,14 @@ def by_paper_table(found: dict[str, Any]) -> str:
 
 def cost_table(rows: Rows) -> str:
     """What sensitive codes cost: occurrences without a count, errors of counts."""
-    head = ["data, sensitive codes", "uncounted", "ARE drawn", "ARE frequent 0.625%", "s"]
+    head = ["data, sensitive codes", "uncounted", "ARE drawn", "ARE frequent 0.625%"]
     cells = []
     for row in rows:
         if row["policy"] != "none":
             continue
         beside = f", {row['n_sensitive']} with diversity {row['diversity']}" if row["n_sensitive"] else ""
         errors = [f"{row[name]['are']:.3f}" for name in ("drawn", "frequent:0.625")]
-        seconds = f"{row['protect_s'] + row['verify_s']:.1f}"
-        cells.append([f"{row['data']}{beside}", share(row["left"], 2), *errors, seconds])
+        cells.append([f"{row['data']}{beside}", share(row["left"], 2), *errors])
     return table(head, cells)
 
 
@@ -249,7 +247,7 @@ Results of `python -m benchmarks.papers.disassociation figures`: the evaluation 
 Gkoulalas-Divanis and Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, on two public data sets instead of
 theirs: *diabetes130* (71,517 patients, 915 codes, 3.7 per patient) and *synpuf* (58,460 patients, 5,815 codes, 13.6 per
 patient). Estimates are means of ten reconstructions. *Uncounted* is the share of code occurrences in item chunks.
-Seconds include verification, warm, on two busy cores. [disassociation.json](disassociation.json) contains all numbers.
+[disassociation.json](disassociation.json) contains all numbers.
 
 **What did not hold.** Joined as in the paper, half of the level 1 constraints on diabetes130 are within 5%; the paper
 reports 90% ([below](#joining-item-chunks-as-in-the-paper)). Counts of sets of two or more codes of a patient have mean

@@ -46,8 +46,8 @@ Means over k = 2, 5, 10, 15, 20, 25. The ratio is the geometric mean of CBA's IL
 
 With the paper's privacy policy CBA loses a few percent less on average: less for disease codes alone, more if all other
 codes form one set. By Algorithm 1 CBA merges all it may before it suppresses, and a set of thousands of codes that
-becomes one term costs an ILM of nearly 1. UGACLIP leaves several terms. With all pairs UGACLIP loses less on average.
-Exceptions with the paper's policy, ILM of CBA and UGACLIP (diseases preserved by each):
+becomes one term costs an ILM of nearly 1. With all pairs UGACLIP loses less on average. Exceptions with the paper's
+policy, ILM of CBA and UGACLIP (diseases preserved by each):
 
 <!-- exceptions -->
 

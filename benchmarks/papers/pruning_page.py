@@ -93,7 +93,7 @@ def _machine(about: Results) -> list[str]:
     said = (
         f"**Machine.** {_one(about, 'processor')}, {_one(about, 'cores')} cores, {_one(about, 'gib')} GiB, "
         f"{_one(about, 'system')}; {_one(about, 'day')}; Python {_one(about, 'python')}, {versions}. "
-        f"Load in the minute before each part: {loads} (a running search adds 1). {_busy(about)}"
+        f"Load before each part: {loads}. {_busy(about)}"
         f"Seconds are processor time, limits included{_by_the_clock(about)}. They are medians of {_one(about, 'runs')} "
         f"runs, or one run if over 2 s. Kernels were compiled beforehand. Published searches were stopped after "
         f"{_limit(about)} s."
@@ -104,7 +104,7 @@ def _machine(about: Results) -> list[str]:
 def _busy(about: Results) -> str:
     if max(told["load"] for told in about.values()) <= max(told["cores"] for told in about.values()) + 1:
         return ""
-    return "Other work and some parts ran at the same time, which also lengthens processor time. "
+    return "Other work ran at the same time, which lengthens processor time. "
 
 
 def _by_the_clock(about: Results) -> str:
