@@ -141,16 +141,7 @@ def scale_table(out: Path) -> str:
 
 def settings_table(rows: Rows) -> str:
     """Every policy at k = 5, m = 2."""
-    head = [
-        "policy",
-        "constraints",
-        "within 5%",
-        "of several codes",
-        "uncounted",
-        "ARE drawn",
-        "ARE frequent 0.625%",
-        "s",
-    ]
+    head = ["policy", "constraints", "within 5%", "of several codes", "uncounted", "ARE drawn", "ARE frequent 0.625%"]
     cells = [
         [
             f"{row['data']}, `{row['policy']}`",
