@@ -313,7 +313,7 @@ def arx(results: Results) -> list[str]:
         for key, found in sorted(results.get("arx", {}).items())
     ]
     if not rows:
-        return ["## ARX\n", "ARX was not available (the variable `ARX_CLASSPATH` names its jar).\n"]
+        return []
     heads = ["seconds", "ARX", "`flash`", "`optimal`", "ARX / `optimal`", "loss"]
     return ["## ARX\n", table(heads, rows)]
 
