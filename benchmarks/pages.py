@@ -31,4 +31,4 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 def share(number: float | None, digits: int = 1) -> str:
     """A share in percent; nothing where there is none."""
-    return "" if number is None or number != number else f"{100 * number:.{digits}f} %"
+    return "" if number is None or number != number else f"{100 * number:.{digits}f}%"

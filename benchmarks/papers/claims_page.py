@@ -1,76 +1,66 @@
 """The words of the page of results; what stands in ``<!-- -->`` is put in from the numbers."""
 
-PAGE = """# Patients with their claims
+EARLIER = """These releases choose levels before suppression (the published way) and minimize the loss by leaves.
+[Claims](../claims.md) compares them with levels and suppression chosen together.
 
-What `python -m benchmarks.papers.claims figures` measured on <!-- day --> (<!-- machine -->; <!-- seconds --> seconds
-in all). Every release is that of the plan which `cloister init claims` writes, as it is: threshold 0.05 (classes of
-20), an adversary with a power of 5, at most 5 % flagged before suppression, cells suppressed, the risk for who believes
-flags bounded. The numbers are in [claims.json](claims.json), the whole manifests among them.
+"""
 
-Generated patients have 25 claims each in the mean (`benchmarks/papers/claims_made_up.py`): codes by Zipf's law, chronic
-diagnoses that come back, more claims when old. The pairs of DE-SynPUF are synthetic as well, and their claims have
-less to do with each other than those of real patients. After El Emam et al. (2012), "De-identification methods for open
-health data: the case of the Heritage Health Prize claims dataset", JMIR 14(1):e33, and its appendix.
+PAGE = """# Claims: time, risk and utility
+
+<!-- earlier -->Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
+<!-- seconds --> seconds in all). Each release uses the plan that `cloister init claims` writes, unchanged: threshold
+0.05 (classes of 20), adversary power 5, at most 5% flagged before suppression, cells suppressed, flag-aware risk
+bounded. [claims.json](claims.json) contains all numbers and manifests.
+
+Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow Zipf's law,
+chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too, with less correlated claims.
+The method is that of El Emam et al. (2012), JMIR 14(1):e33.
 
 ## Time and memory
 
-The whole commands, with starting, reading, verification and writing; kernels were compiled before. *Processors* are the
-seconds of all cores together.
+Times are those of complete commands: start, read, verify, write. Kernels were compiled beforehand. *Processors* are
+seconds summed over cores.
 
 <!-- times -->
-
-Where the seconds of `protect` went:
-
-<!-- stages -->
-
-One node, all 10,000 draws, at the levels chosen; lists of patients are made once for each truncation level and serve
-all nodes. *Below k* is what the search asks, *exact* counts every class to its end.
-
-<!-- nodes -->
 
 ## Risk
 
 <!-- risks -->
 
-*Flags believed*: the upper end for somebody who lets values be missing where flags say so. *Verified*: `cloister
-verify` with the original simulated the adversary anew, by other code and other random numbers, and agreed within four
-standard errors. Before suppression, and what it took:
+*Flags believed*: upper end of the interval for the flag-aware adversary. *Verified*: `cloister verify` simulated the
+adversary again and agreed within four standard errors. Suppression:
 
 <!-- suppression -->
 
 ## Truncation
 
-Claims per patient at percentiles, and what truncation there would cost:
+Claims per patient at percentiles (share of claims that truncation there would remove), and the level chosen:
 
 <!-- truncation -->
 
-What the search found at each truncation level; only what loses less than the levels before is looked for:
-
-<!-- tried -->
-
 ## Levels
 
-Level of the highest, and labels released:
+Chosen level / highest level (released labels):
 
 <!-- levels -->
 
 ## Excluded patients (Tables 1 to 4)
 
-Patients with codes of the exclusion list against the others, in percent. Which share is excluded says nothing about
-real patients: the generator puts few codes of the list among its diagnoses. Shares are withheld where fewer than 20
-patients or claims could be told.
+Patients with codes on the exclusion list against the others, in percent. The generator rarely draws these codes, so the
+share excluded says nothing about real patients. Shares that could identify fewer than 20 patients or claims are masked;
+data without any other share do not appear.
 
 <!-- excluded -->
 
 ## Correlations between diversities (Table 5)
 
-In the paper's data they lie between -0.44 and 0.46.
+100,000 generated patients. In the paper's data the correlations range from -0.44 to 0.46.
 
 <!-- diversity -->
 
 ## Other adversaries
 
-Mean risk, in percent. Limited are patients and claims together, and who believes flags.
+Mean risk in percent. The plan limits the risk from patients and claims together, and from flag-aware adversaries.
 
 <!-- attacks -->
 """

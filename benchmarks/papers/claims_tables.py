@@ -6,28 +6,30 @@ from typing import Any
 
 from benchmarks import pages
 from benchmarks.pages import table
-from benchmarks.papers.claims_page import PAGE
+from benchmarks.papers.claims_page import EARLIER, PAGE
 
 Found = Mapping[str, Any]
 Cells = Sequence[object]
+
+SMALL = ("2,000 generated", "30,000 generated")
+"""Data that long tables omit; the numbers are in the JSON file."""
 
 
 def write_page(found: Found, out: Path) -> None:
     """Write the page of results from its words and the tables."""
     rows = [row for row in found["rows"] if row["manifest"] is not None]
+    main = [row for row in rows if row["data"] not in SMALL]
     parts = {
         **pages.measured_on(found),
+        "earlier": EARLIER if any("max_suppression" in row["manifest"]["choice"] for row in rows) else "",
         "times": times(found["rows"]),
-        "stages": stages(rows),
-        "nodes": nodes(rows),
         "risks": risks(rows),
         "suppression": suppression(rows),
         "truncation": truncation(rows),
-        "tried": tried(rows),
-        "levels": by_column(rows, level_told),
+        "levels": by_column(main, level_told),
         "excluded": excluded(rows),
         "diversity": diversity(rows),
-        "attacks": attacks(rows),
+        "attacks": attacks(main),
     }
     pages.write(out / "claims.md", PAGE, parts)
 
@@ -46,45 +48,17 @@ def times(rows: Sequence[Found]) -> str:
     return table(heads, lines)
 
 
-def stages(rows: Sequence[Found]) -> str:
-    """Seconds of the stages of protect."""
-    names = ["start", "read", "encode", "protect", "verify", "measure", "write"]
-    return table(
-        ["data", *names],
-        [[row["data"], *(f"{row['manifest']['seconds'][name]:.1f}" for name in names)] for row in rows],
-    )
-
-
-def nodes(rows: Sequence[Found]) -> str:
-    """Seconds of one node."""
-    names = ("draws_s", "postings_s", "node_s", "node_exact_s")
-    heads = [
-        "data",
-        "making draws (s)",
-        "lists (s)",
-        "node, below k (s)",
-        "node, exact (s)",
-        "values known in the mean",
-    ]
-    return table(
-        heads,
-        [
-            [row["data"], *(f"{row['node'][name]:.3f}" for name in names), f"{row['node']['mean_power']:.2f}"]
-            for row in rows
-        ],
-    )
-
-
 def risks(rows: Sequence[Found]) -> str:
     """What each release says of its risk."""
-    heads = ["data", "mean risk", "95 % interval", "flagged", "95 % interval", "flags believed", "loss", "verified"]
+    heads = ["data", "mean risk (95% interval)", "flagged (95% interval)", "flags believed", "loss", "verified"]
     lines = []
     for row in rows:
         risk = row["manifest"]["risk"]
         verified = "yes" if row["verify"]["code"] == 0 else "NO"
         highest, loss = risk["flag_aware"]["highest"], row["manifest"]["utility"]["loss"]
-        shares = [risk["mean"], risk["interval"], risk["flag_rate"], risk["flag_interval"], highest]
-        lines.append([row["data"], *map(share, shares), f"{loss:.2f}", verified])
+        pairs = ((risk["mean"], risk["interval"]), (risk["flag_rate"], risk["flag_interval"]))
+        shares = [f"{share(mean)} ({share(interval)})" for mean, interval in pairs]
+        lines.append([row["data"], *shares, share(highest), f"{loss:.2f}", verified])
     return table(heads, lines)
 
 
@@ -109,27 +83,14 @@ def suppression(rows: Sequence[Found]) -> str:
 
 
 def truncation(rows: Sequence[Found]) -> str:
-    """Claims per patient at percentiles; share of claims lost there."""
+    """Claims per patient at percentiles, the share of claims lost there, and where the levels were found."""
     percentiles = [one["percentile"] for one in rows[0]["node"]["truncation"]] if rows else []
     lines = []
     for row in rows:
-        found = row["node"]["truncation"]
-        lines.append([row["data"], "claims", *(one["limit"] for one in found)])
-        lines.append(["", "share of claims lost", *(share(one["claims_lost"]) for one in found)])
-        lines.append(["", "share of patients cut", *(share(one["patients_cut"]) for one in found)])
-    return table(["data", "", *(f"{percentile:g} %" for percentile in percentiles)], lines)
-
-
-def tried(rows: Sequence[Found]) -> str:
-    """What became of each truncation level."""
-    lines = []
-    for row in rows:
-        lattice = row["manifest"]["choice"]["lattice"]
-        for number, one in enumerate(row["own"]["tried"]):
-            first = [row["data"], f"{lattice:,}"] if number == 0 else ["", ""]
-            word = "found" if one["found"] else "none better"
-            lines.append([*first, one["truncation"], one["checked"], word])
-    return table(["data", "nodes", "percentile", "measured", ""], lines)
+        cells = [f"{one['limit']} ({pages.share(one['claims_lost'])})" for one in row["node"]["truncation"]]
+        chosen = [one["truncation"] for one in row["own"]["tried"] if one["found"]]
+        lines.append([row["data"], *cells, chosen[-1]])
+    return table(["data", *(f"{percentile:g}%" for percentile in percentiles), "chosen"], lines)
 
 
 def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:
@@ -142,20 +103,23 @@ def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:
 
 
 def level_told(row: Found, name: str) -> str:
-    """Level of the highest, and how many labels there are."""
+    """Level, highest level and number of labels."""
     columns = row["manifest"]["columns"]["patients"] | row["manifest"]["columns"]["claims"]
-    return f"{columns[name]['level']} of {columns[name]['top']}, {row['labels'][name]:,} labels"
+    return f"{columns[name]['level']}/{columns[name]['top']} ({row['labels'][name]:,})"
 
 
 def excluded(rows: Sequence[Found]) -> str:
     """Excluded against remaining patients, as Tables 1 to 4 have it."""
-    compared = {row["data"]: row["manifest"]["representativeness"]["variables"] for row in rows[-3:]}
+    found = {row["data"]: row["manifest"]["representativeness"]["variables"] for row in rows[-3:]}
+    compared = {data: variables for data, variables in found.items() if _has_excluded(variables)}
     bands = dict.fromkeys(
         (name, band) for found in compared.values() for name in found for band in found[name]["shares"]
     )
     heads = ["variable", "", *(f"{data}: {group}" for data in compared for group in ("excluded", "remaining"))]
     lines = []
     for name, band in bands:
+        if band == "missing":
+            continue
         both = [found.get(name, {}).get("shares", {}).get(band, [None, None]) for found in compared.values()]
         lines.append([name, band, *("" if one is None else f"{100 * one:.2f}" for pair in both for one in pair)])
     for name in dict.fromkeys(name for name, _ in bands):
@@ -167,17 +131,19 @@ def excluded(rows: Sequence[Found]) -> str:
     return table(heads, lines)
 
 
+def _has_excluded(variables: Found) -> bool:
+    """Whether any share of excluded patients is published."""
+    return any(pair[0] is not None for variable in variables.values() for pair in variable.get("shares", {}).values())
+
+
 def diversity(rows: Sequence[Found]) -> str:
-    """One table for each of the largest generated data and the pairs."""
-    parts = []
-    for row in rows[-3:]:
-        found = row["own"]["diversity"]
-        lines = [
-            [name, *("" if i > j or value is None else f"{value:.2f}" for j, value in enumerate(own.values()))]
-            for i, (name, own) in enumerate(found.items())
-        ]
-        parts.append(f"{row['data']}:\n\n{table(['', *found], lines)}")
-    return "\n\n".join(parts)
+    """Correlations of the largest generated data."""
+    found = rows[-3]["own"]["diversity"]
+    lines = [
+        [name, *("" if i > j or value is None else f"{value:.2f}" for j, value in enumerate(own.values()))]
+        for i, (name, own) in enumerate(found.items())
+    ]
+    return table(["", *found], lines)
 
 
 def attacks(rows: Sequence[Found]) -> str:

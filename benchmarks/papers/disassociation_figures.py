@@ -94,8 +94,8 @@ def histogram(rows: Rows, path: Path) -> None:
 
 
 def figures_21_to_23(found: dict[str, Any], out: Path) -> None:
-    """Constraints within 5 % by k."""
-    name = "share of the constraints within 5 %"
+    """Constraints within 5% by k."""
+    name = "share of the constraints within 5%"
     rows = [
         {"data": row["data"], "policy": row["policy"], "k": row["k"], name: row["within"]}
         for row in found["runs"]
@@ -141,7 +141,7 @@ def scale_table(out: Path) -> str:
 
 def settings_table(rows: Rows) -> str:
     """Every policy at k = 5, m = 2."""
-    head = ["policy", "constraints", "within 5 %", "of several codes", "left", "ARE drawn", "ARE frequent 0.625 %", "s"]
+    head = ["policy", "constraints", "within 5%", "of several codes", "uncounted", "ARE drawn", "ARE frequent 0.625%"]
     cells = [
         [
             f"{row['data']}, `{row['policy']}`",
@@ -151,34 +151,36 @@ def settings_table(rows: Rows) -> str:
             share(row["left"], 2),
             f"{row['drawn']['are']:.3f}",
             f"{row['frequent:0.625']['are']:.3f}",
-            f"{row['protect_s'] + row['verify_s']:.1f}",
         ]
         for row in rows
     ]
     return table(head, cells)
+
+
+SWEPT = ((2, 2), (2, 10), (2, 25), (5, 5))
+"""m and k of the settings shown; the JSON file has all."""
 
 
 def sweep_table(rows: Rows) -> str:
-    """Every k and m."""
-    head = ["k, m, policy", "within 5 %", "of several codes", "left", "ARE frequent 0.625 %", "s"]
-    cells = [
-        [
-            f"{row['data']}, k = {row['k']}, m = {row['m']}, `{row['policy']}`",
-            share(row["within"]),
-            share(row["within_several"]),
-            share(row["left"], 2),
-            f"{row['frequent:0.625']['are']:.3f}" if "frequent:0.625" in row else "",
-            f"{row['protect_s'] + row['verify_s']:.1f}",
-        ]
-        for row in rows
-    ]
-    return table(head, cells)
+    """Every other k and m: a line for each policy."""
+    settings = [setting for setting in SWEPT if any((row["m"], row["k"]) == setting for row in rows)]
+    cells: dict[tuple[str, str], dict[tuple[int, int], str]] = {}
+    for row in rows:
+        within = f"{share(row['within'])} ({share(row['within_several'])}), {share(row['left'], 2)}"
+        cells.setdefault((row["data"], f"`{row['policy']}`"), {})[row["m"], row["k"]] = within
+    return table(
+        ["data", "policy", *(f"k = {k}" if m == 2 else f"k = {k}, m = {m}" for m, k in settings)],
+        [[*names, *(found.get(setting, "") for setting in settings)] for names, found in cells.items()],
+    )
 
 
 def by_paper_table(found: dict[str, Any]) -> str:
     """Item chunks joined along the split tree, and between neighbours, as in the paper."""
     tree = {(row["data"], row["k"], row["policy"]): row for row in found["runs"] if row["m"] == 2}
-    head = ["k and policy", *(f"{what}, {of}" for what in ("within 5 %", "left", "ARE") for of in ("tree", "paper"))]
+    head = [
+        "k and policy",
+        *(f"{what}, {of}" for what in ("within 5%", "uncounted", "ARE") for of in ("tree", "paper")),
+    ]
     cells = []
     for row in found["by_paper"]:
         both = (tree[row["data"], row["k"], row["policy"]], row)
@@ -189,20 +191,20 @@ def by_paper_table(found: dict[str, Any]) -> str:
 
 
 def cost_table(rows: Rows) -> str:
-    """What a policy and sensitive codes cost: codes left without a number, errors of counts."""
-    head = ["data, policy, sensitive codes", "left", "ARE drawn", "ARE frequent 0.625 %", "s"]
+    """What sensitive codes cost: occurrences without a count, errors of counts."""
+    head = ["data, sensitive codes", "uncounted", "ARE drawn", "ARE frequent 0.625%"]
     cells = []
     for row in rows:
+        if row["policy"] != "none":
+            continue
         beside = f", {row['n_sensitive']} with diversity {row['diversity']}" if row["n_sensitive"] else ""
         errors = [f"{row[name]['are']:.3f}" for name in ("drawn", "frequent:0.625")]
-        policy = "no policy" if row["policy"] == "none" else f"`{row['policy']}`"
-        seconds = f"{row['protect_s'] + row['verify_s']:.1f}"
-        cells.append([f"{row['data']}, {policy}{beside}", share(row["left"], 2), *errors, seconds])
+        cells.append([f"{row['data']}{beside}", share(row["left"], 2), *errors])
     return table(head, cells)
 
 
 def sampled_table(rows: Rows) -> str:
-    """Shares of Fig. 12 that were sampled, with their 95 % intervals."""
+    """Shares of Fig. 12 that were sampled, with their 95% intervals."""
     of = {(row["data"], row["m"]): {} for row in rows if "low" in row}
     for row in rows:
         if "low" in row:
@@ -230,39 +232,35 @@ def sizes_table(rows: Rows) -> str:
     return table(head, cells)
 
 
-PAGE = """# Disassociation on public data
+PAGE = """# Disassociation: accuracy on public data
 
-What `python -m benchmarks.papers.disassociation figures` measured: the evaluation of Loukides, Liagouris,
-Gkoulalas-Divanis and Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, on two public data sets,
-as theirs is not at hand: *diabetes130* (71,517 patients, 915 codes, 3.7 a patient) and *synpuf* (58,460
-patients, 5,815 codes, 13.6 a patient). Estimates are the means of ten reconstructions. *Left* is the share of
-all occurrences of codes that stand in item chunks. Seconds are those of protection and verification, warm, on
-two cores that did other work, too.
+Results of `python -m benchmarks.papers.disassociation figures`: the evaluation of Loukides, Liagouris,
+Gkoulalas-Divanis and Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, on two public data sets instead of
+theirs: *diabetes130* (71,517 patients, 915 codes, 3.7 per patient) and *synpuf* (58,460 patients, 5,815 codes, 13.6 per
+patient). Estimates are means of ten reconstructions. *Uncounted* is the share of code occurrences in item chunks.
+[disassociation.json](disassociation.json) contains all numbers.
 
-One published finding does not hold on both: joined as in the paper, half of the constraints of level 1 on diabetes130
-are within 5 %, where the paper reports 90 % ([below](#joining-item-chunks-as-in-the-paper)). And the sets of two codes
-and more that a patient has are answered with errors of 28 to 91 % in the mean, as most of them are rare.
+**What did not hold.** Joined as in the paper, half of the level 1 constraints on diabetes130 are within 5%; the paper
+reports 90% ([below](#joining-item-chunks-as-in-the-paper)). Counts of sets of two or more codes of a patient have mean
+errors of 28 to 91%, since most of these sets are rare.
 
 ## How identifying codes are (Fig. 12)
 
-![Share of the sets of m codes by the number of records that hold them](figure-12.svg)
+![Share of the sets of m codes by the number of records that contain them](figure-12.svg)
 
-Where patients have more than 60 million sets of m codes, 20,000 of these were drawn, with 95 % intervals:
+Where patients have more than 60 million sets of m codes, 20,000 were sampled (95% intervals):
 
 <!-- sampled -->
 
 ## Case counts (Figs 15 to 17)
 
-The average relative error (ARE) of queries for patients who have all of some codes. *Drawn*: sets of one to
-four codes of a patient drawn at random. *Random*: sets of codes drawn at random, as in the paper; most sets of
-several occur in nobody and drop out, so that few are left. *Frequent*: every set of up to four codes that a
-share of the patients has.
+Average relative error (ARE) of counts of patients who have all codes of a query. *Drawn*: one to four codes of a random
+patient. *Random*, as in the paper: random codes; most sets of several codes occur in no patient and drop out.
+*Frequent*: every set of up to four codes that a share of the patients has. In parentheses: answered queries.
 
 ![ARE by the number of codes in the query](figure-15.svg)
 
 <!-- sizes -->
-
-Numbers in brackets are answered queries.
 
 ![ARE by the least support of the queries](figure-16.svg)
 
@@ -270,52 +268,51 @@ Numbers in brackets are answered queries.
 
 ## Utility policies (Figs 18 to 24)
 
-The matching relative error (MRE) of a constraint compares the patients who have at least one of its codes.
-The paper reports 90 % of the constraints of its level 1 policy within 5 % at k = 5, and 53 % at k = 25. Wider
-constraints do worse: their codes are spread over many chunks, and a reconstruction spreads them over more
-patients than have them. What the chunks tell exactly does not suffer from that.
+The matching relative error (MRE) of a constraint compares the numbers of patients who have at least one of its codes.
+The paper reports 90% of its level 1 constraints within 5% at k = 5, and 53% at k = 25. Wider constraints have larger
+errors, since a reconstruction spreads their codes over too many patients.
 
 On synpuf with k = 5, m = 2 and `level:1`, <!-- within --> of the <!-- several --> constraints of several codes are
-within 5 %. At least 29 of them cannot be, as a count apart from this benchmark found (the fewest chunks that can hold a
-constraint's codes): codes that fewer than k patients have, and pairs that fewer than k patients share, may stand
-together in no chunk, so their patients are counted more than once. Six more hang on how many patients have a code of an
-item chunk, which is not told.
+within 5%. At least 29 cannot be (counted outside this benchmark): their codes, or pairs of them, occur in fewer than k
+patients, so no chunk may contain them together. Six more depend on the unpublished number of patients with a code of an
+item chunk.
 
 ![Constraints by MRE, k = 5, m = 2](figures-18-20.svg)
 
 <!-- settings -->
 
-![Constraints within 5 % by k](figures-21-23.svg)
+![Constraints within 5% by k](figures-21-23.svg)
 
 ![Constraints by MRE, k = 5, m = 5](figure-24.svg)
 
+Other k and m. Each cell has the constraints within 5% (those of several codes), and the uncounted occurrences:
+
 <!-- sweep -->
 
-## What a policy and sensitive codes cost
+## What sensitive codes cost
 
-With k = 5 and m = 2. Sensitive are the 101st code by frequency and those after it: each is in one record in so many of
-its cluster at most, apart from all others, so that reconstructions give it to patients who have nothing to do with it.
+k = 5, m = 2, no policy. Sensitive codes are the 101st by frequency and those after it. Each is in at most one record in
+2 or 5 of its cluster (its *diversity*), apart from all other codes; reconstructions assign it to random patients of the
+cluster.
 
 <!-- costs -->
 
 ## Joining item chunks as in the paper
 
-What stands above joins the item chunks of clusters along the tree that split them, which is ours (`--refine tree`).
-`--refine paper` joins neighbours pair by pair, as section 4 of the paper has it, while both have a code in their item
-chunks that k of their patients hold together.
+The tables above use `--refine tree`, which joins item chunks along the tree of splits and is not in the paper.
+`--refine paper` joins neighbouring clusters pairwise (section 4 of the paper) while both have a code in their item
+chunks that k of their patients share.
 
 <!-- by_paper -->
 
-Patients of diabetes130 have few codes. A code in the item chunk of one cluster is then seldom in that of the next, or
-too few patients of both hold it: clusters are not joined, and a quarter of all occurrences stays in item chunks. A node
-of the tree joins the codes of all clusters below it. Patients of synpuf have many codes, and both ways come to nearly
-the same. The paper's 90 % of the constraints of level 1 within 5 % at k = 5 are reached by both on synpuf, and by the
-tree alone on diabetes130.
+On diabetes130 neighbouring item chunks seldom share a code of k patients, so a quarter of all occurrences stays
+uncounted. A node of the tree joins the codes of all clusters below it. Both ways reach the paper's 90% of level 1
+constraints at k = 5 on synpuf; on diabetes130 only the tree does.
 
 ## Growth
 
-Made-up patients with 8.7 of 2,000 codes each, k = 5, m = 2, no policy, refined and verified with the original, each
-number of patients in a process of its own.
+Made-up patients with 8.7 of 2,000 codes each, k = 5, m = 2, no policy, refined and verified with the original; one
+process per row.
 
 <!-- scale -->
 
@@ -323,10 +320,14 @@ number of patients in a process of its own.
 
 <!-- other -->
 
-*tlost*: codes of at least k patients that no chunk counts. *tKd*: the 1,000 most frequent sets of two or more
-codes that are not among the 1,000 of a reconstruction. *Pairs*: relative error of the supports of pairs of the
-codes ranked 200 to 220 by frequency.
+*tlost*: codes of at least k patients that no chunk counts. *tKd*: share of the 1,000 most frequent sets of two or more
+codes that are not among the 1,000 most frequent of a reconstruction. *Pairs*: relative error of the supports of pairs
+of the codes ranked 200 to 220.
 """
+
+
+OMITTED = ("sim:25", "sim:100", "sup:1.25", "sup:5")
+"""Policies that the page omits; the JSON file has them."""
 
 
 def write_page(found: dict[str, Any], out: Path) -> None:
@@ -340,7 +341,7 @@ def write_page(found: dict[str, Any], out: Path) -> None:
     sweep = sweep_table([row for row in found["runs"] if row not in rows])
     synpuf = next(row for row in level_1 if row["data"] == "synpuf")
     parts = {
-        "settings": settings_table(rows),
+        "settings": settings_table([row for row in rows if row["policy"] not in OMITTED]),
         "sweep": sweep,
         "by_paper": by_paper_table(found),
         "sampled": sampled_table(found["figure_12"]),

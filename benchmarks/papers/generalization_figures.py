@@ -17,6 +17,8 @@ READINGS = {"suppress": "others suppressed", "generalize": "others one set"}
 """What became of codes outside the utility policy."""
 NAMES = {"cba": "CBA", "ugaclip": "UGACLIP"}
 ALL = "all codes"
+WAYS = ("subsets", "inverse-size", "disassociation")
+"""How a release answers: CBA by subsets and by inverse size, and disassociation."""
 
 
 def label(row: dict[str, Any]) -> str:
@@ -116,30 +118,29 @@ def _short(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def diseases_table(found: Found, k: int) -> str:
-    """Tables I and II: which diseases are preserved, x for CBA and o for UGACLIP."""
-    rows = [row for row in found["runs"] if row["privacy"] == "visits" and row["k"] == k]
+def diseases_table(found: Found) -> str:
+    """Tables I and II: which diseases each method preserves at k = 5, and how many at k = 5 and 10."""
+    rows = [row for row in found["runs"] if row["privacy"] == "visits" and row["k"] in (5, 10)]
     panels = list(dict.fromkeys(label(row) for row in rows))
-    names = sorted({name for row in rows for name in row.get("preserved", ())})
-    cells = []
-    for name in names:
-        kept = {(label(row), row["method"]) for row in rows if name in row.get("preserved", ())}
-        cells.append([name, *(_marks(panel, kept) for panel in panels)])
-    total = {(label(row), row["method"]): len(row.get("preserved", ())) for row in rows}
-    cells.append(["**all**", *(f"CBA {total[panel, 'cba']}, UGACLIP {total[panel, 'ugaclip']}" for panel in panels)])
+    kept = {(label(row), row["method"], row["k"]): row.get("preserved", ()) for row in rows}
+    names = sorted({name for (_, _, k), preserved in kept.items() if k == 5 for name in preserved})
+    cells = [[name, *(_marks(name, panel, kept) for panel in panels)] for name in names]
+    for k in (5, 10):
+        totals = [f"CBA {len(kept[panel, 'cba', k])}, UGACLIP {len(kept[panel, 'ugaclip', k])}" for panel in panels]
+        cells.append([f"**all, k = {k}**", *totals])
     return table(["disease", *panels], cells)
 
 
-def _marks(panel: str, kept: set[tuple[str, str]]) -> str:
-    return " ".join(NAMES[method] for method in ("cba", "ugaclip") if (panel, method) in kept)
+def _marks(name: str, panel: str, kept: dict[tuple[str, str, int], Any]) -> str:
+    return " ".join(NAMES[method] for method in ("cba", "ugaclip") if name in kept[panel, method, 5])
 
 
 def losses_table(found: Found) -> str:
-    """Mean ILM over k, and the mean ratio, by data and privacy policy."""
+    """Mean ILM over k, and the mean ratio, by data with the paper's privacy policy, and over all data with either."""
     groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for (panel, privacy, _), (cba, other) in pairs_of(found).items():
         groups.setdefault((panel, privacy), []).append((cba["ilm"], other["ilm"]))
-    rows = [[panel, privacy, *_means(pairs)] for (panel, privacy), pairs in groups.items()]
+    rows = [[panel, privacy, *_means(pairs)] for (panel, privacy), pairs in groups.items() if privacy == "visits"]
     for privacy in ("visits", "all:2"):
         whole = [pair for (_, policy), pairs in groups.items() if policy == privacy for pair in pairs]
         rows.append(["**all**", privacy, *_means(whole)])
@@ -192,42 +193,35 @@ def finding(found: Found) -> str:
 
 def exceptions_table(found: Found) -> str:
     """Every run with the paper's privacy policy in which CBA's ILM is not below UGACLIP's."""
-    rows = [
-        [panel, k, f"{cba['ilm']:.4f}", f"{other['ilm']:.4f}", len(cba["preserved"]), len(other["preserved"])]
-        for (panel, privacy, k), (cba, other) in pairs_of(found).items()
-        if privacy == "visits" and cba["ilm"] >= other["ilm"]
-    ]
-    return table(["data", "k", "ILM of CBA", "of UGACLIP", "diseases kept by CBA", "by UGACLIP"], rows)
+    rows: dict[str, dict[int, str]] = {}
+    for (panel, privacy, k), (cba, other) in pairs_of(found).items():
+        if privacy == "visits" and cba["ilm"] >= other["ilm"]:
+            kept = f"({len(cba['preserved'])}, {len(other['preserved'])})"
+            rows.setdefault(panel, {})[k] = f"{cba['ilm']:.4f}, {other['ilm']:.4f} {kept}"
+    sizes = sorted({k for cells in rows.values() for k in cells})
+    return table(
+        ["data", *(f"k = {k}" for k in sizes)],
+        [[panel, *(cells.get(k, "") for k in sizes)] for panel, cells in rows.items()],
+    )
 
 
-def answers_table(found: Found, workload: str) -> str:
-    """Errors of CBA and of disassociation, and how many times smaller the second is."""
+def answers_table(found: Found) -> str:
+    """Errors of CBA and of disassociation on both workloads, and how many times smaller the second are."""
     rows = []
     for row in found["compared"]:
-        errors = {how: row[workload][how]["are"] for how in ("subsets", "inverse-size", "disassociation")}
-        ratios = [errors[how] / errors["disassociation"] for how in ("subsets", "inverse-size")]
-        rows.append(
-            [row["data"], row["policy"], row["m"], f"{row['suppressed']:,} of {row['codes']:,}"]
-            + [f"{error:.3g}" for error in errors.values()]
-            + [f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}" for ratio in ratios]
-        )
-    head = ["data", "policy", "m", "suppressed by CBA", "CBA", "CBA, inverse size", "disassociation"]
-    return table([*head, "times smaller", "inverse size"], rows)
-
-
-def sizes_table(found: Found) -> str:
-    """The same by the size of the query, with the policy by level 1."""
-    rows = []
-    for row in found["compared"]:
-        if row["policy"] != "level:1":
-            continue
+        cells = []
         for workload in ("random", "drawn"):
-            for size, (_, answered) in row[workload]["subsets"]["by_size"].items():
-                errors = [
-                    row[workload][how]["by_size"][size][0] for how in ("subsets", "inverse-size", "disassociation")
-                ]
-                rows.append([row["data"], row["m"], workload, size, answered, *(f"{error:.3g}" for error in errors)])
-    return table(["data", "m", "queries", "codes", "answered", "CBA", "CBA, inverse size", "disassociation"], rows)
+            errors = [row[workload][how]["are"] for how in WAYS]
+            cells += [", ".join(f"{error:.3g}" for error in errors)]
+            cells += [
+                ", ".join(
+                    f"{error / errors[2]:.2g}" if error / errors[2] < 10 else f"{error / errors[2]:.0f}"
+                    for error in errors[:2]
+                )
+            ]
+        rows.append([row["data"], row["policy"], row["m"], f"{row['suppressed']:,} of {row['codes']:,}", *cells])
+    head = ["data", "policy", "m", "suppressed by CBA", "random: errors", "times smaller", "drawn: errors"]
+    return table([*head, "times smaller"], rows)
 
 
 def bars_table(found: Found) -> str:
@@ -241,15 +235,12 @@ def write_page(found: Found, out: Path) -> None:
     parts = {
         **pages.measured_on(found),
         "samples": samples_table(found),
-        "table_1": diseases_table(found, 5),
-        "table_2": diseases_table(found, 10),
+        "diseases": diseases_table(found),
         "finding": finding(found),
         "losses": losses_table(found),
         "moved": moved_table(found),
         "exceptions": exceptions_table(found),
-        "random": answers_table(found, "random"),
-        "drawn": answers_table(found, "drawn"),
-        "sizes": sizes_table(found),
+        "answers": answers_table(found),
         "bars": bars_table(found),
     }
     pages.write(out / "generalization.md", PAGE, parts)

@@ -1,116 +1,98 @@
 """The words of the page of results; what stands in ``<!-- -->`` is put in from the numbers."""
 
-PAGE = """# Generalized code sets on public data
+PAGE = """# Generalized codes: loss and accuracy on public data
 
-What `python -m benchmarks.papers.generalization figures` measured on <!-- day --> (<!-- machine -->; <!-- seconds -->
-seconds in all): CBA beside UGACLIP, as in Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, and CBA beside
-disassociation, as in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical Informatics 50,
-46-61. Every release was verified, against the original as well. The numbers are in
-[generalization.json](generalization.json).
+Results of `python -m benchmarks.papers.generalization figures`, measured on <!-- day --> (<!-- machine -->;
+<!-- seconds --> seconds in all): CBA against UGACLIP, as in Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, and
+CBA against disassociation, as in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical
+Informatics 50, 46-61. Every release was verified with its original. [generalization.json](generalization.json) contains
+all numbers.
 
-The paper says that CBA loses 2.5 times less than UGACLIP. Here, with its privacy policy, CBA loses more
-<!-- finding -->. The method `generalization` begins with both and never loses more than either
-([below](#the-method-generalization-beside-both)).
+**What did not hold.** The paper reports that CBA loses orders of magnitude less (ILM) than UGACLIP and answers queries
+at least 2.5 times more accurately. Here, with the paper's privacy policy, CBA loses more <!-- finding -->. The method
+`generalization` starts from both and never loses more than either ([below](#the-method-generalization)).
 
 ## The data
 
-The data of the papers are not at hand. Of two public data sets 2,762 patients were taken such that as many codes as
-possible occur among them (of each code, the rarest first, a patient with few codes; the others drawn at random), and
-1,335 patients with codes of the 18 diseases, of whom these codes alone are kept: as many patients as the paper has.
-Its codes are sparser: 5,830, and 3.1 a patient.
+The papers' data are not available. From each of two public data sets two samples of the paper's sizes were drawn: 2,762
+patients with as many codes as possible, and 1,335 patients with codes of the 18 diseases, reduced to these codes. The
+paper's codes are sparser: 5,830, and 3.1 per patient.
 
 <!-- samples -->
 
-The utility policy is the paper's: the codes of 18 diseases that genome-wide association studies look into (`gwas`).
-The privacy policy is the paper's, too: codes recorded at one visit (the claims of synpuf; of diabetes130, where
-visits are not told apart, all codes of a patient). Beside it stands *all:2*, every pair of codes.
-
-What becomes of codes outside the utility policy the paper leaves open. Its Definition 3.2 lets a term hold codes of
-one constraint only, so that other codes stay as they are or are suppressed (`--uncovered suppress`); its introduction
-says that they are generalized (`--uncovered generalize`: they are one more set). Both are measured, as
-*others suppressed* and *others one set*.
+The utility policy is the paper's (`gwas`, codes of 18 diseases). The privacy policies are the paper's, codes recorded
+at one visit (claims of synpuf; all codes of a patient of diabetes130), and *all:2*, every pair of codes. By the paper's
+Definition 3.2 codes outside the utility policy stay as they are or are suppressed (`--uncovered suppress`, *others
+suppressed*); by its introduction they are generalized as one more set (`--uncovered generalize`, *others one set*).
+Both are measured.
 
 ## Diseases preserved (Tables I and II)
 
-Diseases of which nothing is suppressed and whose codes share no term with others, so that their patients are counted
-exactly. k = 5:
+A disease is preserved if none of its codes is suppressed or shares a term with other codes: its patients are counted
+exactly. k = 5, and totals for k = 10:
 
-<!-- table_1 -->
+<!-- diseases -->
 
-k = 10:
-
-<!-- table_2 -->
-
-CBA preserves at least as many as UGACLIP in every run, and more in most, as in the paper. Both preserve fewer than
-there: our patients have more codes, and many of our diseases have codes that fewer than k patients have.
+As in the paper, CBA preserves at least as many diseases as UGACLIP in every run, and more in most. Both preserve fewer
+than in the paper, since our patients have more codes.
 
 ## Information loss (Figs 2 to 4)
 
 ![ILM by k](generalization-figures-2-3.svg)
 
-The mean over k = 2, 5, 10, 15, 20, 25; the ratio is the geometric mean of CBA's ILM divided by UGACLIP's.
+Means over k = 2, 5, 10, 15, 20, 25. The ratio is the geometric mean of CBA's ILM divided by UGACLIP's.
 
 <!-- losses -->
 
-With the privacy policy of the paper, CBA loses less on average: by a few percent, and not orders of magnitude less.
-It loses less for the codes of diseases alone, and not where all other codes are one more set: CBA merges all it may
-before it suppresses, as its Algorithm 1 says, and a set of thousands of codes that becomes one term costs an ILM of
-nearly 1. UGACLIP merges the term that it fixed until the set at hand is safe, and so leaves that set in several
-terms. With all pairs the same happens from small k on, and UGACLIP loses less on average. The exceptions with the
-paper's policy:
+With the paper's privacy policy CBA loses a few percent less on average: less for disease codes alone, more if all other
+codes form one set. By Algorithm 1 CBA merges all it may before it suppresses, and a set of thousands of codes that
+becomes one term costs an ILM of nearly 1. With all pairs UGACLIP loses less on average. Exceptions with the paper's
+policy, ILM of CBA and UGACLIP (diseases preserved by each):
 
 <!-- exceptions -->
 
 ![NCP by k](generalization-figure-4.svg)
 
-NCP weighs the sizes of terms and not the meaning of codes. It, too, is higher for CBA where a large set becomes one
-term.
+NCP, which weighs the sizes of terms, is also higher for CBA where a large set becomes one term.
 
-## The method generalization beside both
+## The method generalization
 
-The same settings, with the privacy policy of the paper. Means over k; a ratio is the geometric mean of what the method
-`generalization` loses divided by the less of what CBA and UGACLIP lose. *Gap*: how much of the ILM is above a lower
-bound for all terms that the policies allow.
+Same settings, the paper's privacy policy, means over k. Ratios are geometric means of the loss of `generalization`
+divided by the smaller loss of CBA and UGACLIP. *Gap*: share of the ILM above a lower bound for all terms that the
+policies allow.
 
 <!-- moved -->
 
-It keeps ILM low, and NCP falls with it. Queries need not be answered better: terms that lose least are not those that
-count the few frequent codes of these queries best.
+The method minimizes ILM; NCP falls with it, but query errors may grow.
 
 ## Case counts (Figs 5 and 6)
 
 ![ARE by k](generalization-figures-5-6.svg)
 
-Queries are all sets of up to four codes that 5 % of the patients have. A term of s codes of which c are asked for
-counts 2^(s-c) / (2^s - 1): all subsets are equally likely. A suppressed code counts 0, which is an error of 1. Here
-UGACLIP's answers are closer in most runs, which is not so in the paper: what UGACLIP suppresses is wrong by 1 at
-most, and what is in a large term is counted for half of all its patients, which is wrong by more for every code but
-the most frequent.
+Queries are all sets of up to four codes that 5% of the patients have. A term of s codes counts 2^(s-c) / (2^s - 1) for
+c queried codes: all subsets are equally likely. A suppressed code counts 0, an error of 1. Unlike in the paper, UGACLIP
+answers more precisely in most runs: each code of a large term of CBA counts half of the term's patients, too many for
+all but the most frequent code.
 
-## Disassociation beside CBA (Figs 13 and 14)
+## Disassociation and CBA (Figs 13 and 14)
 
-k = 5, all sets of m codes, on all patients of both data sets. Queries ask for one to four codes that CBA did not
-suppress; answers of disassociation are means of ten reconstructions. *Random*, as in the paper: 1,000 sets of codes
-drawn at random; most sets of several occur in nobody and drop out.
+k = 5, all sets of m codes, all patients. Queries ask for one to four codes that CBA did not suppress; disassociation
+answers by the mean of ten reconstructions. *Inverse size*: a code of a term of s codes counts 1 / s. Errors are those
+of CBA, CBA by inverse size, and disassociation, with how many times smaller the last is than the first two. *Random*,
+as in the paper: 1,000 random sets of codes, most of which occur in no patient and drop out. *Drawn*: 1,000 sets of
+codes of some patient.
 
-<!-- random -->
+<!-- answers -->
 
-*Drawn*: 1,000 sets of codes that some patient has.
-
-<!-- drawn -->
-
-The paper reports errors that are 6 times smaller for disassociation with `level:1`, 4.5 times with `sim:10` and 7.4
-times with `sup:1.25`, on average. By the reading above, ours are smaller by as much or more, but for drawn queries
-with `sup:1.25` (5.9 and 7.2 times). If a code of a term of s is there with one chance in s (*inverse size*), answers
-of CBA are closer: for drawn queries disassociation is then 1 to 3 times better only, and with `level:1` on
-diabetes130 worse for four codes, and about as good for three. By size, with `level:1`:
-
-<!-- sizes -->
+The paper reports errors of disassociation that are on average 6 times smaller with `level:1`, 4.5 times with `sim:10`
+and 7.4 times with `sup:1.25`. Ours are smaller by at least as much, except for drawn queries with `sup:1.25` (5.9 and
+7.2 times). By inverse size, disassociation is only 1 to 3 times better for drawn queries; with `level:1` on diabetes130
+it is worse for four codes and about equal for three.
 
 ![ARE by the size of the query, drawn queries](generalization-figure-13.svg)
 
-Disassociation suppresses nothing. CBA suppresses most codes where the policy leaves few to merge with (of the codes
-of diabetes130 nearly all are alone in their category):
+Disassociation suppresses nothing. CBA suppresses most codes if the policy leaves few partners: nearly all codes of
+diabetes130 are alone in their category.
 
 ![Share of the codes that CBA suppresses](generalization-figure-14.svg)
 
@@ -118,6 +100,5 @@ of diabetes130 nearly all are alone in their category):
 
 <!-- bars -->
 
-The works with a bar, policy included; on two cores that did other work, too. AA (`--method apriori`) is left out of
-this page: on these data it ends with one term of all codes.
+Policy included, on two busy cores. This page omits AA (`--method apriori`), which ends with one term of all codes here.
 """

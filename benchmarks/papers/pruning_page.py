@@ -1,10 +1,8 @@
 """The page of results: the paper's tables and figures, from the file of raw numbers."""
 
 from pathlib import Path
-from typing import Any
 
 from benchmarks import pages
-from benchmarks.pages import share
 from benchmarks.papers.pruning_figures import draw, optima
 from benchmarks.papers.pruning_tables import (
     ONE_THREAD,
@@ -15,7 +13,6 @@ from benchmarks.papers.pruning_tables import (
     dimensions,
     heuristic,
     memory,
-    named,
     prediction,
     properties,
     prose,
@@ -23,47 +20,39 @@ from benchmarks.papers.pruning_tables import (
     seconds,
     side_by_side,
     stores,
-    table,
 )
 
-INTRODUCTION = """# Pruning strategies: the paper's tables and figures on our tables
+INTRODUCTION = """# Searches: time and pruning
 
 Prasser, Kohlmayer and Kuhn (2016), *Efficient and effective pruning strategies for health data de-identification*, BMC
 Medical Informatics and Decision Making 16:49, compare property stores, Flash with an explicit and an implicit lattice,
-best-first search (BFS), and IGreedy. This page repeats that with k = 5, at most 5 % of the records suppressed, and the
-loss `{loss}`; quality is 1 - loss. `optimal`, the default of cloister, stands beside the published searches. `make
-bench-pruning` writes this page; the numbers behind it are in [pruning.json](pruning.json).
+best-first search (BFS), and IGreedy. This page repeats the comparison with k = 5, at most 5% of the records suppressed,
+and the loss `{loss}`, and adds `optimal`, the default search of cloister. Quality is 1 - loss; a *policy* is a
+transformation. `make bench-pruning` writes this page; [pruning.json](pruning.json) contains the numbers.
 """
 
-REAL = """The tables: **adult** (30,162 records, 9 columns) and **fars** (100,937, 8) are the paper's own. **diabetes**
-(71,518, 15: Diabetes 130-US hospitals, with hierarchies of ours) stands for the paper's SS13ACS, which we do not have:
-its first columns are taken, in the order of the file. **large** has {records} records, about as many as the paper's
-ihis: records of adult drawn with replacement, each value replaced with a chance of one in ten by that of another
-record, which leaves {rows} different rows."""
+REAL = """Tables: **adult** (30,162 records, 9 columns) and **fars** (100,937, 8) are the paper's. **diabetes**
+(71,518, 15: Diabetes 130-US hospitals, with our hierarchies) replaces the paper's SS13ACS, which is not available; its
+first columns are used, in file order. **large** has {records} records, about as many as the paper's ihis: records of
+adult drawn with replacement, each value replaced with probability 1/10 by that of another record, which leaves {rows}
+distinct rows."""
 
-MADE_UP = "The tables are hospitals made up by `cloister.testing`, since no real ones were there."
+MADE_UP = "The tables are hospitals made up by `cloister.testing`, since real tables were not available."
 
-DIFFERENT = """## Where this differs from the paper, and why
+DIFFERENT = """## Differences from the paper
 
-* *Ties.* Policies that could still tie with the best are not pruned, so that all searches decide ties alike and return
-  the same policy. That costs some checks.
-* *Flash.* Its description leaves some things open. Eight readings of it were tried. The one kept comes closest to the
-  paper's inserts and antichains on adult and fars; it is not the one with the fewest checks.
-* *Hits* depend on how often a program asks. Ours asks for each policy of a rank before it is tried and again along
-  paths, so its shares of hits are not the paper's.
-* *Measuring a policy* starts from the smallest grouping of rows that is at hand, so the time per policy varies. The
-  published searches are driven from Python, their measuring and their stores are compiled; a search that is compiled
-  throughout would be faster. Counts of checks, inserts and hits do not depend on that.
-* *Stores.* Inserting into an antichain asks first whether the policy is covered, which the paper leaves out, since its
-  searches never insert such a policy. With antichains that hold most of what was inserted (Table 2), a list with an
-  antichain is then hardly shorter than one without, and can be slower. That ranks spare nothing here may be since a
-  node is a place in an array: going there costs little more than reading its rank. Flash keeps a third property besides
-  (safe), for the binary search along paths.
-* *BFS* decides about a policy's quality as soon as it is measured, and again when its turn comes.
-* *Memory* is that of what is known about policies alone. Explicit flags are one byte a policy here, set by slices. In
-  ARX each policy of an explicit lattice was an object, and the paper tells of about 1 GiB at 12 columns, and of 100 MiB
-  for implicit properties.
-* *Loss.* The paper's text says Iyengar; its published benchmark used the geometric mean, which is `arx` here.
+* *Ties.* Policies that may tie with the best are not pruned, so all searches return the same policy, at the cost of
+  some checks.
+* *Flash.* The description is ambiguous. Of eight interpretations, the one used comes closest to the paper's inserts and
+  antichains on adult and fars; it does not have the fewest checks.
+* *Hits* depend on how often a program asks: here for each policy of a rank before trying it, and again along paths.
+* *Times.* Published searches run in Python, with compiled measuring and stores.
+* *Stores.* An insert into an antichain first checks whether the policy is covered; the paper omits this. Where
+  antichains contain most inserted policies (Table 2), an antichain list is hardly shorter and can be slower. Flash
+  keeps a third property (safe) for the binary search along paths.
+* *Memory* counts knowledge about policies only, with one byte per explicit flag. In ARX a policy was an object; the
+  paper reports about 1 GiB at 12 columns, and 100 MiB for implicit properties.
+* *Loss.* The paper names Iyengar's loss; its published benchmark used the geometric mean, `arx` here.
 """
 
 
@@ -77,7 +66,8 @@ def write_page(results: Results, out: Path) -> None:
     parts += [*answers(results), *stores(results), *properties(results)]
     parts += [*dimensions(results), *figures.get("pruning-figure-6", [])]
     parts += [*memory(results), *figures.get("pruning-figure-5", []), *prediction(results)]
-    parts += [*course(results), *figures.get("pruning-figure-7a", []), *figures.get("pruning-figure-7b", [])]
+    parts += ["## When BFS finds its best\n"] if "pruning-figure-7a" in figures else []
+    parts += [*figures.get("pruning-figure-7a", []), *figures.get("pruning-figure-7b", [])]
     parts += [*heuristic(results), *arx(results), DIFFERENT]
     pages.write(out / "pruning.md", "\n".join(parts).rstrip() + "\n", {})
 
@@ -103,10 +93,10 @@ def _machine(about: Results) -> list[str]:
     said = (
         f"**Machine.** {_one(about, 'processor')}, {_one(about, 'cores')} cores, {_one(about, 'gib')} GiB, "
         f"{_one(about, 'system')}; {_one(about, 'day')}; Python {_one(about, 'python')}, {versions}. "
-        f"Load of the machine in the minute before each part: {loads}; a busy search is a load of 1. {_busy(about)}"
-        f"Seconds are therefore processor time, limits included{_by_the_clock(about)}. They are medians of "
-        f"{_one(about, 'runs')} runs, those over 2 s of one. Kernels were compiled before. Published searches were "
-        f"stopped after {_limit(about)} s; tables then say so."
+        f"Load before each part: {loads}. {_busy(about)}"
+        f"Seconds are processor time, limits included{_by_the_clock(about)}. They are medians of {_one(about, 'runs')} "
+        f"runs, or one run if over 2 s. Kernels were compiled beforehand. Published searches were stopped after "
+        f"{_limit(about)} s."
     )
     return [prose(said)]
 
@@ -114,11 +104,11 @@ def _machine(about: Results) -> list[str]:
 def _busy(about: Results) -> str:
     if max(told["load"] for told in about.values()) <= max(told["cores"] for told in about.values()) + 1:
         return ""
-    return "Other work ran beside, and some parts beside each other, which lengthens processor time as well. "
+    return "Other work ran at the same time, which lengthens processor time. "
 
 
 def _by_the_clock(about: Results) -> str:
-    return "; only those of `optimal` on all cores are by the clock" if "clock" in about else ""
+    return "; only `optimal` on all cores is measured by the clock" if "clock" in about else ""
 
 
 def _limit(about: Results) -> str:
@@ -127,10 +117,10 @@ def _limit(about: Results) -> str:
 
 
 def in_short(results: Results) -> list[str]:
-    """What the figures say, as far as numbers alone can tell it."""
+    """Summarize the figures."""
     lines = [_alike(results), _furthest(results), _against_flash(results), _large(results), _early(results)]
     told = [prose(f"* {line}").rstrip() for line in lines if line]
-    return ["## In short\n", *told, ""] if told else []
+    return ["## Summary\n", *told, ""] if told else []
 
 
 def _alike(results: Results) -> str:
@@ -142,8 +132,7 @@ def _alike(results: Results) -> str:
     if differing:
         return f"**Searches that proved their answer differed** on {len(differing)} of {len(keys)} tables."
     return (
-        f"On all {len(keys)} tables and cuts of tables on which several searches came to their end, they returned the "
-        "same policy."
+        f"On all {len(keys)} tables and cuts of tables that several searches completed, they returned the same policy."
     )
 
 
@@ -154,7 +143,7 @@ def _large(results: Results) -> str:
         return ""
     return (
         f"{_one(results['machine'], 'records')} records of 9 columns took `optimal` on one thread {seconds(large)} s "
-        f"(asked for: at most 5 s) and `flash` {seconds(flash)} s."
+        f"(bar: 5 s) and `flash` {seconds(flash)} s."
     )
 
 
@@ -169,8 +158,8 @@ def _early(results: Results) -> str:
         return ""
     limits = _one(results.get("course", {}), "limit").removesuffix(".0")
     return (
-        f"On the {len(shares)} tables and cuts that `bfs` could not finish in time it had {between(shares, 1)} of the "
-        f"best quality when it was stopped after {limits} s."
+        f"On the {len(shares)} tables and cuts that `bfs` did not complete, it reached {between(shares, 1)} of the "
+        f"best quality when stopped after {limits} s."
     )
 
 
@@ -195,30 +184,5 @@ def _against_flash(results: Results) -> str:
         return ""
     return (
         f"From 8 columns on, `flash` takes {min(flash):.0f} to {max(flash):.0f} times as long as `optimal` on one "
-        f"thread, and `bfs` {min(bfs):.1f} to {max(bfs):.1f} times as long as `flash`; in the paper these two took "
-        "about as long."
+        f"thread, and `bfs` {min(bfs):.1f} to {max(bfs):.1f} times as long as `flash` (about equal in the paper)."
     )
-
-
-def course(results: Results) -> list[str]:
-    """When BFS had what it returned."""
-    best = optima(results)
-    rows = []
-    for outcome in results.get("course", {}).values():
-        name, columns = outcome["table"], outcome["columns"]
-        if outcome["loss"] is None or (name, columns) not in best or columns < 8:
-            continue
-        quality = (1 - outcome["loss"]) / (1 - best[name, columns])
-        took = f"{outcome['seconds']:.3f}" if outcome["finished"] else f"stopped at {outcome['limit']:.0f}"
-        found = f"{outcome['to_best']:.3f}"
-        share_of_time = share(outcome["to_best"] / outcome["seconds"]) if outcome["finished"] else ""
-        rows.append((name, columns, [named(name, columns), took, found, share_of_time, share(quality, 2)]))
-    if not rows:
-        return []
-    heads = ["table", "BFS, s", "its best found after, s", "share of the time", "share of the best quality"]
-    text = "The best quality is that of the policy that `optimal` has proven to be best.\n"
-    return ["## When BFS finds its best\n", text, table(heads, [row for _, _, row in sorted(rows, key=_place)])]
-
-
-def _place(row: tuple[str, int, Any]) -> tuple[str, int]:
-    return row[0], row[1]

@@ -32,7 +32,7 @@ def prose(text: str) -> str:
 def between(values: Sequence[float], digits: int = 0) -> str:
     """Least and most of some shares, as percent."""
     low, high = share(min(values), digits), share(max(values), digits)
-    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+    return low if low == high else f"{low.removesuffix('%')} to {high}"
 
 
 def part(some: float, whole: float) -> float | None:
@@ -94,8 +94,8 @@ def answers(results: Results) -> list[str]:
     return ["## Whole tables\n", SAME, table(["seconds", *HEADS[: shown(results)], "policy"], rows)]
 
 
-SAME = """The last column says whether the searches that finished returned the same policy, and how many they are;
-`exhaustive` is among them where the lattice has at most 50,000 policies: adult, fars, large, diabetes up to 8 columns.
+SAME = """The last column states whether the searches that finished returned the same policy, and their number. They
+include `exhaustive` for lattices of at most 50,000 policies: adult, fars, large, diabetes up to 8 columns.
 """
 
 
@@ -115,16 +115,16 @@ def stores(results: Results) -> list[str]:
     heads = ["seconds", "list", "list, antichain", "tree, antichain", "tree with ranks"]
     antichain, tree, ranks = (between(several) for several in zip(*gains, strict=True))
     said = (
-        f"Keeping an antichain saves {antichain} of the time of a list, the tree {tree} of what is left, and ranks "
-        f"{ranks} of that (below 0: it costs)."
+        f"An antichain saves {antichain} of the time of a list, the tree {tree} of the rest, and ranks {ranks} of that "
+        "(negative: costs)."
     )
     return ["## Table 1: property stores\n", REPLAY, table(heads, rows), prose(said)]
 
 
-REPLAY = """Flash ran once a table and wrote down what it told and asked its stores, for the three properties that it
-keeps (insufficient quality, insufficient protection, safe). This was repeated with each store in one compiled loop,
-nine times, those over 5 s once: the median of the processor time, and in parentheses what a store saves compared with
-the one to its left. All four gave the same answers.
+REPLAY = """Flash ran once per table and recorded its inserts and queries for the three properties that it keeps
+(insufficient quality, insufficient protection, safe). Each store repeated them in one compiled loop, nine times (once
+if over 5 s): median processor time, and in parentheses the saving over the store to the left. All four gave the same
+answers.
 """
 
 
@@ -145,34 +145,38 @@ def properties(results: Results) -> list[str]:
         flash = found.get("flash")
         if flash is None or not flash["finished"] or (name == "diabetes" and columns not in (8, 10)):
             continue
-        for kind in ("quality", "protection"):
-            kept = flash[kind]
-            hits, largest = part(kept["hits"], kept["queries"]), part(kept["largest"], kept["inserts"])
-            rows.append(_property_row(named(name, columns), flash, kind, (kept["inserts"], hits, largest)))
-            if name in paper.PROPERTIES:
-                checked, quality, protection = paper.PROPERTIES[name]
-                printed = {"lattice": flash["lattice"], "checked": checked}
-                told = quality if kind == "quality" else protection
-                rows.append(_property_row(f"*paper: {name}*", printed, kind, told))
+        kept = [_kept(flash[kind]) for kind in ("quality", "protection")]
+        rows.append(_property_row(named(name, columns), flash["checked"] / flash["lattice"], flash["checked"], kept))
+        if name in paper.PROPERTIES:
+            checked, *both = paper.PROPERTIES[name]
+            rows.append(_property_row(f"*paper: {name}*", checked / flash["lattice"], checked, both))
     if not rows:
         return []
-    heads = ["table", "policies", "checked", "insufficient", "inserts", "hits", "largest antichain"]
-    found = [HITS, *_against_paper(results), *_representations(results)]
-    return ["## Table 2: properties found by Flash\n", table(heads, rows), *found]
+    heads = ["table", "checked", "insufficient quality", "insufficient protection"]
+    found = [*_against_paper(results), *_representations(results)]
+    return ["## Table 2: properties found by Flash\n", HITS, table(heads, rows), *found]
 
 
-def _property_row(name: str, flash: Outcome, kind: str, told: tuple[int, float | None, float | None]) -> list[str]:
-    checked = f"{flash['checked']:,} ({share(flash['checked'] / flash['lattice'])})"
-    return [name, f"{flash['lattice']:,}", checked, kind, f"{told[0]:,}", share(told[1]), share(told[2])]
+def _kept(kept: Outcome) -> tuple[int, float | None, float | None]:
+    return kept["inserts"], part(kept["hits"], kept["queries"]), part(kept["largest"], kept["inserts"])
 
 
-HITS = "Hits are a share of the questions, the largest antichain a share of the inserts.\n"
+def _property_row(
+    name: str, part_checked: float, checked: int, both: Sequence[tuple[int, float | None, float | None]]
+) -> list[str]:
+    told = [f"{inserts:,}; {share(hits)}; {share(largest)}" for inserts, hits, largest in both]
+    return [name, f"{checked:,} ({share(part_checked)})", *told]
+
+
+HITS = (
+    "For each property: inserts; hits, as a share of the queries; the largest antichain, as a share of the inserts.\n"
+)
 
 
 def _against_paper(results: Results) -> list[str]:
     found = [o for o in results.get("whole", {}).values() if o["search"] == "flash" and o["table"] in paper.PROPERTIES]
     more = [f"{o['checked'] / paper.PROPERTIES[o['table']][0] - 1:+.1%} on {o['table']}" for o in found]
-    return [f"Policies checked, compared with the paper: {', '.join(more)}.\n".replace("%", " %")] if more else []
+    return [f"Policies checked, compared with the paper: {', '.join(more)}.\n"] if more else []
 
 
 def _representations(results: Results) -> list[str]:
@@ -185,31 +189,20 @@ def _representations(results: Results) -> list[str]:
     if not gains:
         return []
     said = (
-        f"Compared with explicit flags, the implicit properties save {between(gains)} of the time of Flash (below 0: "
-        "they cost) where it takes over 0.1 s; the paper saved 5 to 23 %."
+        f"Compared with explicit flags, implicit properties save {between(gains)} of the time of Flash (negative: "
+        "cost) where it takes over 0.1 s; in the paper 5 to 23%."
     )
     return [prose(said)]
 
 
 def memory(results: Results) -> list[str]:
-    """Figure 5 as a table."""
-    rows = []
-    for (_, columns), found in side_by_side(results.get("dimensions", {}).values()).items():
-        flash, optimal = found.get("flash"), found[ONE_THREAD]
-        kept = ""
-        if flash is not None and flash["store_bytes"]:
-            kept = f"{flash['store_bytes'] / 1024:,.1f}" + ("" if flash["finished"] else ", when stopped")
-        rows.append([str(columns), f"{optimal['lattice'] / 1024:,.1f}", kept, f"{optimal['peak_mib']:,}"])
-    if not rows:
-        return []
-    heads = ["columns", "explicit flags, KiB", "implicit, KiB", "process of `optimal` at most, MiB"]
-    return ["## Memory\n", KEPT, table(heads, rows)]
+    """Figure 5, and the memory of the process of `optimal`."""
+    peaks = [found[ONE_THREAD]["peak_mib"] for found in side_by_side(results.get("dimensions", {}).values()).values()]
+    return ["## Memory\n", prose(KEPT.format(min(peaks), max(peaks)))] if peaks else []
 
 
-KEPT = """Memory for what Flash knows about policies. Flags are one byte a policy, stores 16 bytes a node and room to
-grow: up to some size of the lattice flags take less. The last column is all that a Python process takes in which
-`optimal` runs, libraries and compiled kernels included.
-"""
+KEPT = """Memory for what Flash knows about policies. Flags take one byte per policy, stores 16 bytes per node and room
+to grow. The Python process of `optimal`, with libraries and compiled kernels, takes {} to {} MiB."""
 
 
 def dimensions(results: Results) -> list[str]:
@@ -225,8 +218,8 @@ def dimensions(results: Results) -> list[str]:
     return [f"## The first columns of {name}\n", LEFT_OUT, table(heads, rows)]
 
 
-LEFT_OUT = """Seconds. A search that was stopped is not tried on more columns. *Counts* are the times that `optimal`
-counted records to decide a policy or a set of policies.
+LEFT_OUT = """Seconds. A search that was stopped is not tried on more columns. *Counts*: how often `optimal` counted
+records to decide one or more policies.
 """
 
 
@@ -249,7 +242,7 @@ def prediction(results: Results) -> list[str]:
         told = [*own, part(kept["largest"], kept["inserts"])]
         printed = paper.BEST_FIRST.get(columns, (None, None, None))
         both = [f"{share(a)} *({share(b)})*" for a, b in zip(told, printed, strict=True)]
-        counts.append([str(columns), f"{bfs['lattice']:,}", f"{bfs['checked']:,}", f"{kept['inserts']:,}", *both])
+        counts.append([str(columns), f"{kept['inserts']:,}", *both])
     if not counts:
         return []
     heads = ["columns", "checked without", "with", "without, s", "with, s", "saved", "*paper*"]
@@ -260,18 +253,18 @@ def prediction(results: Results) -> list[str]:
         *said,
         "## Table 4: what BFS stores\n",
         "In parentheses the paper's share for SS13ACS with as many columns.\n",
-        table(["columns", "policies", "checked", "inserts", "share checked", "hits", "largest antichain"], counts),
+        table(["columns", "inserts", "share checked", "hits", "largest antichain"], counts),
     ]
 
 
 def heuristic(results: Results) -> list[str]:
     """Table 5."""
-    rows, exceptions = [], []
+    rows, worse = [], []
     races = list(results.get("heuristic", {}).values())
     races.sort(key=lambda race: (race["greedy"]["table"], race["greedy"]["columns"]))
     for name, variant in sorted({(r["greedy"]["table"], r["greedy"]["search"]) for r in races}):
         own = [r for r in races if (r["greedy"]["table"], r["greedy"]["search"]) == (name, variant)]
-        exceptions += [_exception(results, r) for r in own if _gain(r) is None or (_gain(r) or 0) < -1e-9]
+        worse += [r for r in own if _gain(r) is None or (_gain(r) or 0) < -1e-9]
         gains = [gain for r in own if (gain := _gain(r)) is not None]
         told = [share(min(gains), 2), share(sum(gains) / len(gains), 2), share(max(gains), 2)] if gains else [""] * 3
         rows.append([f"{name}, `{variant}`", str(len(own)), *told, str(len(own) - len(gains))])
@@ -280,19 +273,18 @@ def heuristic(results: Results) -> list[str]:
     for name, printed in paper.HEURISTIC.items():
         rows.append([f"*paper: {name}*", "", *(share(value, 2) for value in printed), ""])
     heads = ["table and variant of IGreedy", "runs", "least", "average", "most", "BFS had nothing"]
-    worse = (
-        ["BFS was at least as good in every run.\n"]
-        if not exceptions
-        else [EXCEPTIONS.format(len(exceptions), len(races)), *exceptions, ""]
-    )
-    return ["## Table 5: BFS as a heuristic against IGreedy\n", RACE, table(heads, rows), *worse]
+    never = [r["greedy"] for r in worse if not _passed(results, r)]
+    where = "; ".join(f"{named(o['table'], o['columns'])}, `{o['search']}`" for o in never) or "none"
+    said = EXCEPTIONS.format(len(worse), len(races), len(never), where) if worse else "BFS was as good in every run.\n"
+    return ["## Table 5: BFS as a heuristic against IGreedy\n", RACE, table(heads, rows), prose(said)]
 
 
-EXCEPTIONS = """In {} of {} runs BFS had nothing yet, or less than IGreedy:
+EXCEPTIONS = """In {} of {} runs BFS had no policy yet, or a worse one than IGreedy. When it ran longer, it found
+one as good in all but {}: {}.
 """
 
-RACE = """Improvement of quality, as a share of IGreedy's, by BFS stopped after the time that IGreedy took, on the first
-3, 4, ... columns of a table (of the large table: all). A search that is stopped ends after the policy it is measuring.
+RACE = """Improvement of quality, as a share of IGreedy's, by BFS stopped after the time that IGreedy took, on the
+first 3, 4, ... columns of a table (large: all). A stopped search completes the policy that it is measuring.
 """
 
 
@@ -302,25 +294,15 @@ def _gain(race: dict[str, Outcome]) -> float | None:
     return None if best_first is None else (1 - best_first) / (1 - greedy) - 1
 
 
-def _exception(results: Results, race: dict[str, Outcome]) -> str:
-    greedy, best_first = race["greedy"], race["best_first"]
-    name, columns = greedy["table"], greedy["columns"]
-    had = "nothing" if best_first["loss"] is None else f"{1 - best_first['loss']:.4f}"
-    line = f"* {named(name, columns)}, `{greedy['search']}`: after {greedy['seconds']:.3f} s BFS had {had}, IGreedy "
-    line += f"{1 - greedy['loss']:.4f}"
-    watched = results.get("course", {}).get(f"{name}/{columns}/bfs")
-    if watched is None or watched["loss"] is None:
-        return prose(line + ".").rstrip()
-    course = [*watched["course"], (watched["seconds"], watched["loss"])]
-    passed = [when for when, loss in course if loss <= greedy["loss"] + 1e-9]
-    later = (
-        f"; BFS had as much after {passed[0]:.3f} s." if passed else f"; nor had BFS after {watched['seconds']:.0f} s."
-    )
-    return prose(line + later).rstrip()
+def _passed(results: Results, race: dict[str, Outcome]) -> bool:
+    """Whether BFS had as much as IGreedy when it was watched for longer."""
+    greedy = race["greedy"]
+    watched = results.get("course", {}).get(f"{greedy['table']}/{greedy['columns']}/bfs")
+    return watched is not None and watched["loss"] is not None and watched["loss"] <= greedy["loss"] + 1e-9
 
 
 def arx(results: Results) -> list[str]:
-    """A local ARX."""
+    """Compare with a local ARX."""
     rows = [
         [
             key.replace("/", ", ") + " columns",
@@ -331,7 +313,7 @@ def arx(results: Results) -> list[str]:
         for key, found in sorted(results.get("arx", {}).items())
     ]
     if not rows:
-        return ["## ARX\n", "ARX was not there (the variable `ARX_CLASSPATH` names its jar), so it is not compared.\n"]
+        return []
     heads = ["seconds", "ARX", "`flash`", "`optimal`", "ARX / `optimal`", "loss"]
     return ["## ARX\n", table(heads, rows)]
 

@@ -85,10 +85,9 @@ def _short(value: object) -> str:
 def appendix_table(found: Found) -> str:
     """Appendix A: ILM and ALM of A-GS by data and k."""
     data = [name for name in names(found) if name != "diabetes130"]
-    head = ["k", *(f"{name}: {measure}" for name in data for measure in ("ILM", "ALM"))]
     runs = {name: of(found, name) for name in data}
-    rows = [[k, *(f"{runs[name][k][key]:.2f}" for name in data for key in ("ilm", "alm"))] for k in runs[data[0]]]
-    return table(head, rows)
+    rows = [[k, *(f"{runs[name][k]['ilm']:.2f}, {runs[name][k]['alm']:.2f}" for name in data)] for k in runs[data[0]]]
+    return table(["k", *data], rows)
 
 
 def baseline_table(found: Found) -> str:
@@ -97,10 +96,9 @@ def baseline_table(found: Found) -> str:
     for name in names(found):
         for k, row in of(found, name, "baseline").items():
             both = (row, of(found, name)[k])
-            losses = [f"{measure(each):.3f}" for measure in (_accumulated, _exact) for each in both]
-            rows.append([name, k, *losses, *(f"{each['suppressed']:,}" for each in both)])
-    measures = ("as in the paper", "exact", "pairs suppressed")
-    return table(["data", "k", *(f"{method}: {name}" for name in measures for method in ("Baseline", "A-GS"))], rows)
+            losses = [", ".join(f"{measure(each):.3f}" for each in both) for measure in (_accumulated, _exact)]
+            rows.append([name, k, *losses, " and ".join(f"{each['suppressed']:,}" for each in both)])
+    return table(["data", "k", "as in the paper", "exact", "pairs suppressed"], rows)
 
 
 def _accumulated(row: dict[str, Any]) -> float:
@@ -119,8 +117,9 @@ def costs_table(found: Found) -> str:
             other = of(found, name, cost="exact")[k]
             change = _exact(other) / _exact(row) - 1
             cells = (row["ilm_exact"], row["alm_exact"], other["ilm_exact"], other["alm_exact"])
-            rows.append([name, k, *(f"{cell:.4f}" for cell in cells), f"{change:+.1%}"])
-    head = ["data", "k", "paper: ILM", "ALM", "exact: ILM", "ALM", "both, exact against paper"]
+            pairs = [", ".join(f"{cell:.4f}" for cell in pair) for pair in (cells[:2], cells[2:])]
+            rows.append([name, k, *pairs, f"{change:+.1%}"])
+    head = ["data", "k", "paper's cost", "exact cost", "change of the sum"]
     return table(head, rows)
 
 

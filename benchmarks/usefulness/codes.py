@@ -7,7 +7,7 @@ On made-up patients, and on DE-SynPUF where CLOISTER_DATA names the folder with 
 *Pairs* of the 40 most frequent codes: the share of those had by 20 patients or more whose support the release gives
 within a fifth, and the share whose lift is on the same side of 1 where it is not near 1 in the original (below 0.8 or
 above 1.25). Chunks are read through ten reconstructions; a term counts for each of its codes by 1 / its size.
-*Pairs of code and age*: the share of released pairs that say the category of the code and the age to ten years.
+*Pairs of code and age*: the share of released pairs that give the category of the code and the age to ten years.
 *Claims*: the share of claims and patients that say a column, and how many labels it has.
 """
 
@@ -133,8 +133,8 @@ def main() -> None:
     parser.add_argument("--k", type=int, nargs="+", default=[5, 11])
     asked = parser.parse_args()
     sets = Table("data", "method", "k", "support within a fifth", "lift on its side")
-    pairs = Table("data", "k", "say the category", "say age to ten years", "both")
-    columns = Table("data", "file", "column", "say it", "labels")
+    pairs = Table("data", "k", "give the category", "give age to ten years", "both")
+    columns = Table("data", "file", "column", "give a value", "labels")
     made = hospital(seed=0, n=asked.patients)
     data = {"made up": (made.codes["codes"].str.split(" ").to_list(), made.trajectories.cast({"code": pl.String}))}
     if folder := os.environ.get("CLOISTER_DATA"):

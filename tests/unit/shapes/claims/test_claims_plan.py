@@ -218,10 +218,10 @@ def test_a_column_that_is_dropped_may_be_worked_out_anew():
 
 
 def test_every_key_is_documented_with_its_default():
-    """The table of docs/claims.md has each key of the plan with its default, and no other."""
+    """The list of docs/claims.md has each key of the plan with its default, and no other."""
     text = (Path(__file__).parents[4] / "docs" / "claims.md").read_text()
-    table = text.split("## Every key of the plan")[1].split("An unknown key")[0]
-    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
-    told = {key: default.strip() for keys, default in rows for key in re.findall("`([^`]+)`", keys)}
+    listed = text.split("## Every key of the plan")[1].split("An unknown key")[0]
+    items = re.findall(r"^\* (`[^(]+`) \(([^)]+)\): ", listed, re.MULTILINE)
+    told = {key: default for keys, default in items for key in re.findall("`([^`]+)`", keys)}
 
     assert dict(keys_of(ClaimsPlan)) == told
