@@ -109,7 +109,7 @@ def data_of(data: Path | Address, query: str | None, of_files: Iterable[str]) ->
     return Query(data, query_text(query), Path(query).stem if is_file_of_sql(query) else CALLED)
 
 
-APPEARS = "The release folder appears whole or not at all, after an independent verification."
+APPEARS = "The release is verified independently before it is saved. If anything fails, nothing is written."
 
 
 @dataclass(frozen=True)
@@ -168,15 +168,14 @@ def _add_explore(shape: str, group: typer.Typer) -> None:
     made = with_signature(
         run,
         [*(parameter(one, needed=one.name != "k") for one in settings), *own],
-        "Protect, verify and measure under every setting of a grid, and say which of them no other beats.\n\n"
-        "No release is written. What is found is for the custodian alone, and stands in DIR one line a setting, as it "
-        "comes: after an interruption the same command goes on.",
+        "Compare settings: protect, verify and measure each combination of a grid, and recommend one.\n\n"
+        "Nothing is released. The results in DIR are confidential. After an interruption the same command continues.",
     )
     group.command(shape, epilog=f"Example: {SHAPES[shape].options.examples[1]}")(made)
 
 
 OF_COMMANDS = "cloister.cli.options"
-AS_THEY_ARE = "in data as they are; for their custodian alone."
+AS_THEY_ARE = "in original or released data. The results are confidential."
 ASSESS_TABLE = "cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
 PREVIEW = "cloister hierarchy preview interval:5,10,20/top=90 patients.csv --column age"
 
@@ -186,94 +185,94 @@ COMMANDS = (
         "assess table",
         "assess.assess_table",
         f"{OF_COMMANDS}:AssessTableOptions",
-        "Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone.",
+        "Assess re-identification risk of an original or released table. The results are confidential.",
         ASSESS_TABLE,
     ),
     Command(
         "assess codes",
         "assess.assess_codes",
         f"{OF_COMMANDS}:AssessCodesOptions",
-        f"Say how many patients are found by some of their codes, {AS_THEY_ARE}",
+        f"Assess how many patients can be identified by some of their codes, {AS_THEY_ARE}",
         "cloister assess codes codes.csv -m 1,2,3,5 -k 5",
     ),
     Command(
         "assess trajectories",
         "assess.assess_trajectories",
         f"{OF_COMMANDS}:AssessTrajectoriesOptions",
-        f"Say how many patients are found by some of their codes and ages, {AS_THEY_ARE}\n\n"
-        "Attackers know pairs of a code and an age, or codes alone, or ages alone.",
+        f"Assess how many patients can be identified by some of their codes and ages, {AS_THEY_ARE}\n\n"
+        "Adversaries know pairs of a code and an age, codes only, or ages only.",
         "cloister assess trajectories visits.csv -m 1,2,3 -k 5",
     ),
     Command(
         "assess claims",
         "assess.assess_claims",
         f"{OF_COMMANDS}:AssessClaimsOptions",
-        f"Say how many patients are found by some of their claims, {AS_THEY_ARE}\n\n"
-        "Attackers know whole claims, or values of one column, alone or with the quasi-identifiers of the patient. "
-        "Data that are no release are taken through the steps of the plan first, up to where something would be "
-        "generalized.",
+        f"Assess how many patients can be identified by some of their claims, {AS_THEY_ARE}\n\n"
+        "Adversaries know complete claims, or values of one column, with or without quasi-identifiers of the patient. "
+        "Original data are first prepared by the steps of the plan that precede generalization.",
         "cloister assess claims patients.csv claims.csv --plan plan.toml",
     ),
     Command(
         "attack",
         "attack.run_attack",
         f"{OF_COMMANDS}:AttackOptions",
-        "Look for patients of the original in a release, as adversaries who know more and more of them.\n\n"
-        "Exit code 1 if somebody whom the guarantee covers matches at least one released patient but fewer than k.",
+        "Simulate attacks on a release by adversaries with growing knowledge.\n\n"
+        "They search for patients of the original. Exit code 1 if a patient covered by the guarantee matches at least "
+        "one released patient but fewer than k.",
         "cloister attack release --original patients.csv --crosswalk crosswalk.csv",
     ),
     Command(
         "compare",
         "explore.run_compare",
         f"{OF_COMMANDS}:CompareOptions",
-        "Put releases side by side: what they promise, risk and lose, and which settings differ.\n\n"
-        "What is compared stands in the manifests; cloister verify checks a release.",
+        "Compare releases by guarantee, risk, loss and settings.\n\n"
+        "The figures come from the manifests; cloister verify checks a release.",
         "cloister compare release-k5 release-k11 --out compared.html",
     ),
     Command(
         "export",
         "verify.run_export",
         f"{OF_COMMANDS}:ExportOptions",
-        "Verify a released table and write it as a file of Excel, Stata or SPSS, with its labels.",
+        "Write a verified table, with labels, for Excel, Stata or SPSS.",
         "cloister export release patients.dta",
     ),
     Command(
         "verify",
         "verify.run_verify",
         f"{OF_COMMANDS}:VerifyOptions",
-        "Check a release again, from its files alone; exit code 1 if it does not hold, or not all was checked.",
+        "Verify a release from its files. Exit code 1 if a check fails or was not possible.",
         "cloister verify release --original patients.csv -k 5 --qi age --qi sex",
     ),
     Command(
         "query",
         "query.run_query",
         f"{OF_COMMANDS}:QueryOptions",
-        "Ask a release how many patients have some codes, or meet conditions; the answer has bounds.\n\n"
-        "No data set that the release may stand for has fewer or more; the release is verified first.",
+        "Count patients of a release by codes or conditions, with bounds.\n\n"
+        "Every data set consistent with the release is within the bounds. The release is verified first.",
         "cloister query release --codes 401.9,250.00",
     ),
     Command(
         "run",
         "run.run_job",
         f"{OF_COMMANDS}:RunJobOptions",
-        "Do a whole job: several sources, several protections, one folder whose parts cannot be joined.\n\n"
-        "Names of files in the job are taken from its own folder. All parts appear together, after an independent "
-        "verification, or nothing does.",
+        "Run a job: several sources and parts in one release.\n\n"
+        "Parts cannot be linked. File names in the job are relative to its folder. All parts are verified independently "
+        "before they are saved. If anything fails, nothing is written.",
         "cloister run job.toml --dry-run",
     ),
     Command(
         "ui",
         "ui.run_ui",
         f"{OF_COMMANDS}:UiOptions",
-        "Open the application: pages in a browser that protect the data of a folder, or check a release.\n\n"
-        "It serves this machine alone, and every page shows the job file and the command that do the same.",
+        "Start the browser application, to protect data and check releases.\n\n"
+        "It serves this machine only. Every page shows the equivalent job file and command.",
         "cloister ui my-folder",
     ),
     Command(
         "init claims",
         "init.init_claims",
         f"{OF_COMMANDS}:InitClaimsOptions",
-        "Write a plan that protects these patients and their claims, as far as names and contents of columns tell.",
+        "Suggest a plan for patients and their claims, from names and contents of their columns.",
         "cloister init claims patients.csv claims.csv --out plan.toml",
     ),
     *(
@@ -286,50 +285,46 @@ COMMANDS = (
             (shape,),
         )
         for shape, file, text in (
-            (
-                "table",
-                "patients",
-                "Write a job that protects this table, as far as names and contents of columns tell.",
-            ),
-            ("codes", "diagnoses", "Write a job that protects these sets of codes."),
-            ("trajectories", "visits", "Write a job that protects these codes with ages."),
+            ("table", "patients", "Suggest a job for a table, from names and contents of its columns."),
+            ("codes", "diagnoses", "Suggest a job for sets of codes."),
+            ("trajectories", "visits", "Suggest a job for codes with ages."),
         )
     ),
     Command(
         "hierarchy check",
         "hierarchy.check_hierarchy",
         f"{OF_COMMANDS}:CheckOptions",
-        "Say whether a hierarchy is legal, and whether it holds all values of a column; exit code 2 if not.",
+        "Check that a hierarchy is valid and contains all values of a column. Exit code 2 if not.",
         "cloister hierarchy check patients_hierarchy_zip.csv patients.csv --column zip",
     ),
     Command(
         "hierarchy preview",
         "hierarchy.preview_hierarchy",
         f"{OF_COMMANDS}:PreviewOptions",
-        "Show the levels: how many groups each has, and their sizes.",
+        "Show the levels of a hierarchy with the number and sizes of their groups.",
         PREVIEW,
     ),
     Command(
         "hierarchy build",
         "hierarchy.build_hierarchy",
         f"{OF_COMMANDS}:BuildOptions",
-        "Write the hierarchy of a column's values as an ARX file, to be edited or used elsewhere.",
+        "Write the hierarchy of the values of a column as a file in the format of ARX.",
         "cloister hierarchy build prefix:5 patients.csv --column zip --out zip.csv",
     ),
     Command(
         "demo",
         "run.run_demo",
         f"{OF_COMMANDS}:DemoOptions",
-        "Make the example hospital, protect its patients, and show the release.",
+        "Create an example hospital, protect it and show the release.",
         "cloister demo my-demo --patients 5000",
     ),
 )
 GROUPS = {
     "protect": ("Protect data and write a release.", ""),
-    "assess": ("Say how likely patients are to be found in data as they are.", ASSESS_TABLE),
-    "explore": ("Try many settings: risk against loss, the frontier and a recommendation.", ""),
+    "assess": ("Assess re-identification risk of the original data.", ASSESS_TABLE),
+    "explore": ("Compare many settings by risk and loss, and recommend one.", ""),
     "init": (
-        "Look at data, guess roles and hierarchies, and write a first job or plan.",
+        "Suggest roles and hierarchies, and write a first job or plan.",
         "cloister init table patients.csv --out job.toml",
     ),
     "hierarchy": ("Check, preview and build hierarchies.", PREVIEW),

@@ -23,10 +23,10 @@ from cloister.settings.run_options import (
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
-Id = Annotated[str | None, Help("Column that tells patients apart.", "COLUMN")]
-Code = Annotated[str | None, Help("Column with one code a line.", "COLUMN")]
-Patients = Annotated[Path, Help("CSV (also gzip'd) or Parquet; one row a patient.", option="PATIENTS")]
-Claims = Annotated[Path, Help("CSV or Parquet; any number of rows a patient.", option="CLAIMS")]
+Id = Annotated[str | None, Help("Column that identifies patients.", "COLUMN")]
+Code = Annotated[str | None, Help("Column with one code per line.", "COLUMN")]
+Patients = Annotated[Path, Help("CSV (also gzip'd) or Parquet, one row per patient.", option="PATIENTS")]
+Claims = Annotated[Path, Help("CSV or Parquet, any number of rows per patient.", option="CLAIMS")]
 KINDS = "CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS"
 
 
@@ -43,7 +43,7 @@ class SayingOptions:
 class AssessOptions(SayingOptions, ReadingWords):
     """Options of every ``assess``: how files are read, and where numbers go."""
 
-    out: Annotated[Path | None, Help("Write the numbers as JSON to a new file, for its owner alone.", "FILE")] = None
+    out: Annotated[Path | None, Help("New JSON file for the figures, readable by its owner only.", "FILE")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,19 +54,19 @@ class AssessTableOptions(AssessOptions):
     qi: Annotated[
         tuple[str, ...],
         Help(
-            "A quasi-identifier: what attackers know. Repeatable; without any, only identifiers are looked for.",
+            "Quasi-identifier: a column that adversaries know. Repeatable; without one, only "
+            "identifiers are searched for.",
             "COLUMN",
         ),
     ] = ()
-    population: Annotated[
-        Path | None, Help("A table of all people that the patients may be among, patients included.", "FILE")
-    ] = None
+    population: Annotated[Path | None, Help("Table of the population, patients included.", "FILE")] = None
     sampling_fraction: Annotated[
-        float | None, Help("Instead: share of the population that the patients are, as a random sample.", "SHARE")
+        float | None, Help("Instead of a population: the patients as a share of it (random sample).", "SHARE")
     ] = None
-    threshold: Annotated[str, Help("The risk taken as acceptable: a number, hhp (0.05) or ema (0.09).", "RISK")] = "0.2"
+    threshold: Annotated[str, Help("Acceptable risk: a number, hhp (0.05) or ema (0.09).", "RISK")] = "0.2"
     largest_unique: Annotated[
-        int | None, Help("Look for records that up to N columns make unique; 3, or fewer where that takes long.", "N")
+        int | None,
+        Help("Search for records that are unique by at most N columns (default 3, or fewer for large data).", "N"),
     ] = None
     zip_census: Annotated[
         str, Help("Census of the lists of ZIP areas with 20,000 people or fewer.", "2000|2010|both")
@@ -79,12 +79,10 @@ class AssessTableOptions(AssessOptions):
 class AssessEventsOptions(AssessOptions):
     """Options of ``assess`` where attackers know some of a patient's events."""
 
-    m: Annotated[
-        tuple[str, ...], Help("How many of them attackers know of a patient; 1,2,3,5 unless given.", "N,N,...", "-m")
-    ] = ()
-    k: Annotated[int, Help("Patients that a set of what is known should at least have.", option="-k")] = 5
-    repeats: Annotated[bool, Help("Attackers know how often something was recorded, too.")] = False
-    seed: Annotated[int, Help("Of what is sampled, that is for more than three of them.")] = 0
+    m: Annotated[tuple[str, ...], Help("Number of known items of a patient (default 1,2,3,5).", "N,N,...", "-m")] = ()
+    k: Annotated[int, Help("Minimum number of patients for each set of known items.", option="-k")] = 5
+    repeats: Annotated[bool, Help("Adversaries also know how often an item was recorded.")] = False
+    seed: Annotated[int, Help("Seed of the samples, which are used for more than three known items.")] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +93,7 @@ class AssessCodesOptions(AssessEventsOptions):
     id: Id = None
     codes: Annotated[str | None, Help("Column with all codes of a patient, separated by spaces.", "COLUMN")] = None
     code: Code = None
-    drop_empty: Annotated[bool, Help("Leave patients without codes out.")] = False
+    drop_empty: Annotated[bool, Help("Suppress patients without codes.")] = False
     query: QueryText = None
 
 
@@ -106,13 +104,17 @@ class AssessTrajectoriesOptions(AssessEventsOptions):
     data: Annotated["Path | Query", Help(f"{KINDS}: id,code,age, one pair a line.", option="DATA")]
     id: Id = None
     code: Code = None
-    age: Annotated[str | None, Help("Column with the age, a number from 0 on.", "COLUMN")] = None
-    date: Annotated[str | None, Help("In place of --age: column with a date, YYYY-MM-DD.", "COLUMN")] = None
+    age: Annotated[str | None, Help("Column with the age, a number of at least 0.", "COLUMN")] = None
+    date: Annotated[str | None, Help("Instead of --age: column with a date, YYYY-MM-DD.", "COLUMN")] = None
     anchor: Annotated[
-        str | None, Help("With --date: column with the date to count from, or each first date.", "COLUMN|first")
+        str | None,
+        Help(
+            "With --date: column with the date from which ages count (default: the first date of each patient).",
+            "COLUMN|first",
+        ),
     ] = None
-    age_unit: Annotated[str, Help("With --date: what is counted.", "years|days")] = "years"
-    released: Annotated[bool, Help("The file is of a release: its codes and ages are labels, as [40-44].")] = False
+    age_unit: Annotated[str, Help("With --date: unit of ages.", "years|days")] = "years"
+    released: Annotated[bool, Help("The file is a release: its codes and ages are labels such as [40-44].")] = False
     query: QueryText = None
 
 
@@ -122,37 +124,38 @@ class AssessClaimsOptions(AssessEventsOptions):
 
     patients: Patients
     claims: Claims
-    plan: Annotated[Path, Help("Which columns tell patients apart and are quasi-identifiers; see init.", "PLAN")]
-    released: Annotated[bool, Help("The files are of a release: looked at as they are, without the plan's steps.")] = (
-        False
-    )
+    plan: Annotated[Path, Help("Plan that names ids and quasi-identifiers; see init.", "PLAN")]
+    released: Annotated[bool, Help("The files are a release: skip the steps of the plan.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class FolderOptions(SayingOptions, ReadingWords):
     """Options of both ``verify`` and ``attack``."""
 
-    folder: Annotated[Path, Help("Folder of a release, or of a job with all its parts.", option="DIR")]
+    folder: Annotated[Path, Help("Folder of a release or of a job.", option="DIR")]
     claims: Annotated[
-        Path | None, Help("With --original PATIENTS of claims: the file of claims.", option="[CLAIMS]")
+        Path | None, Help("For claims, with --original PATIENTS: the file of claims.", option="[CLAIMS]")
     ] = None
-    plan: Annotated[Path | None, Help("Of claims, with --original: the plan of the release.", "PLAN")] = None
-    hierarchies: Annotated[Path | None, Help("Of a table: folder of hierarchy files, to compare with.", "DIR")] = None
+    plan: Annotated[Path | None, Help("For claims, with --original: the plan of the release.", "PLAN")] = None
+    hierarchies: Annotated[
+        Path | None, Help("For tables: folder of hierarchy files, for the comparison with the original.", "DIR")
+    ] = None
     privacy: Annotated[
-        str | None, Help("Of generalized code sets: the privacy policy, which is not in the release.", "PRIVACY")
+        str | None,
+        Help("For generalized code sets: the privacy policy, which the release does not contain.", "PRIVACY"),
     ] = None
     visit: Visit = None
     attributes: Annotated[
-        Path | None, Help("Of trajectories and codes, with --original: the file of auxiliary attributes.", "FILE")
+        Path | None, Help("For trajectories and codes, with --original: the file of auxiliary attributes.", "FILE")
     ] = None
     code_hierarchy: Annotated[
-        str | None, Help("Of trajectories, with --original: the hierarchy of codes, if a file.", "FILE")
+        str | None, Help("For trajectories, with --original: the file of the code hierarchy.", "FILE")
     ] = None
     age_hierarchy: Annotated[
-        str | None, Help("Of trajectories, with --original: the hierarchy of ages, if a file.", "FILE")
+        str | None, Help("For trajectories, with --original: the file of the age hierarchy.", "FILE")
     ] = None
     delimiter: Annotated[
-        str | None, Help("Delimiter of the files given; detected, or that of the release, if not given.", "CHAR")
+        str | None, Help("Delimiter of the given files (default: detected, or that of the release).", "CHAR")
     ] = None
     missing_as: MissingAs = None
 
@@ -161,27 +164,22 @@ class FolderOptions(SayingOptions, ReadingWords):
 class VerifyOptions(FolderOptions):
     """Options of ``verify``."""
 
-    original: Annotated[Path | None, Help("The data it was made from, to compare with.", "INPUT")] = None
-    k: Annotated[int | None, Help("Class size that you expect.", option="-k")] = None
-    m: Annotated[int | None, Help("Of codes: how many you expect to be safe to know.", option="-m")] = None
+    original: Annotated[Path | None, Help("Original data to compare with.", "INPUT")] = None
+    k: Annotated[int | None, Help("Expected minimum class size.", option="-k")] = None
+    m: Annotated[int | None, Help("For codes: expected number of codes an adversary may know.", option="-m")] = None
     qi: Annotated[
         tuple[str, ...],
-        Help(
-            "A quasi-identifier that you expect; with --original, its hierarchy where that is a file. Repeatable.",
-            "COLUMN[=HIERARCHY]",
-        ),
+        Help("Expected quasi-identifier; with --original also its hierarchy file. Repeatable.", "COLUMN[=HIERARCHY]"),
     ] = ()
     population: Annotated[
-        tuple[Path, ...], Help("A population table that a rule compares with, by the file's name. Repeatable.", "FILE")
+        tuple[Path, ...], Help("Population table of a privacy model, by the name of its file. Repeatable.", "FILE")
     ] = ()
     crosswalk: Annotated[
-        Path | None, Help("With --original, of code sets and trajectories: the map written with the release.", "FILE")
+        Path | None, Help("For code sets and trajectories, with --original: the crosswalk of the release.", "FILE")
     ] = None
-    policy: Annotated[
-        str | None, Help("Of generalized code sets: the utility policy, where it is a file.", "POLICY")
-    ] = None
+    policy: Annotated[str | None, Help("For generalized code sets: the file of the utility policy.", "POLICY")] = None
     accept_unchecked: Annotated[
-        tuple[str, ...], Help("What need not be checked, by the name that the command gives it. Repeatable.", "NAME")
+        tuple[str, ...], Help("Accept that a check was not possible, by the name in the output. Repeatable.", "NAME")
     ] = ()
     engine: Annotated[
         str | None,
@@ -197,25 +195,21 @@ class AttackOptions(FolderOptions):
     """Options of ``attack``."""
 
     original: Annotated[
-        tuple[str, ...],
-        Help("The data it was made from; of a job with several parts PART=INPUT, once for each.", "INPUT"),
+        tuple[str, ...], Help("Original data; for a job with several parts PART=INPUT, once per part.", "INPUT")
     ] = ()
-    job: Annotated[Path | None, Help("Of a job, instead: its file, which says where all data are.", "JOB.toml")] = None
-    crosswalk: Annotated[
-        tuple[str, ...],
-        Help("The map written with the release: whose each record is. Of several parts PART=FILE.", "FILE"),
-    ] = ()
-    targets: Annotated[int, Help("Patients looked for; a random sample where there are more.", "N")] = 1_000
-    seed: Annotated[int, Help("Of the sample, and of what is known of each patient.")] = 0
-    qi: Annotated[tuple[str, ...], Help("Of a table: a hierarchy that is a file. Repeatable.", "COLUMN=HIERARCHY")] = ()
+    job: Annotated[Path | None, Help("For a job: the job file, which names all data.", "JOB.toml")] = None
+    crosswalk: Annotated[tuple[str, ...], Help("Crosswalk of the release; for several parts PART=FILE.", "FILE")] = ()
+    targets: Annotated[int, Help("Maximum number of patients to search for (random sample).", "N")] = 1_000
+    seed: Annotated[int, Help("Seed of the sample and of the known items.")] = 0
+    qi: Annotated[tuple[str, ...], Help("For tables: hierarchy file of a column. Repeatable.", "COLUMN=HIERARCHY")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(SayingOptions):
     """Options of ``compare``."""
 
-    folders: Annotated[tuple[Path, ...], Help("Releases, or jobs, of which each part is taken.", option="DIR...")]
-    out: Annotated[Path | None, Help("Write a page with a picture of risk and loss.", "FILE")] = None
+    folders: Annotated[tuple[Path, ...], Help("Releases, or jobs with all their parts.", option="DIR...")]
+    out: Annotated[Path | None, Help("New HTML page with a chart of risk and loss.", "FILE")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +217,7 @@ class ExportOptions:
     """Options of ``export``."""
 
     folder: Annotated[Path, Help("Release of a table.", option="RELEASE")]
-    out: Annotated[Path, Help("The new file; its end says which: .xlsx, .dta or .sav.", option="FILE")]
+    out: Annotated[Path, Help("New file: .xlsx, .dta or .sav.", option="FILE")]
     quiet: Quiet = False
     verbose: Verbose = False
 
@@ -232,32 +226,32 @@ class ExportOptions:
 class QueryOptions(SayingOptions):
     """Options of ``query``."""
 
-    folder: Annotated[Path, Help("Release; of a job with several parts, one of them.", option="RELEASE")]
+    folder: Annotated[Path, Help("Release, or one part of a job.", option="RELEASE")]
     codes: Annotated[
-        tuple[str, ...], Help("Codes that a patient has all of; one question each time. Repeatable.", "CODE,CODE,...")
+        tuple[str, ...], Help("Count patients with all of these codes. Repeatable, one query each.", "CODE,CODE,...")
     ] = ()
-    by: Annotated[str | None, Help("Of a table with codes: count by the labels of a column.", "COLUMN")] = None
+    by: Annotated[str | None, Help("For tables with codes: count by the labels of a column.", "COLUMN")] = None
     where: Annotated[
         tuple[str, ...],
-        Help("A condition on a column; of trajectories age=40..49. Repeatable.", "COLUMN=VALUE|LOW..HIGH"),
+        Help("Condition on a column; for trajectories age=40..49. Repeatable.", "COLUMN=VALUE|LOW..HIGH"),
     ] = ()
     pair: Annotated[
         tuple[str, ...],
         Help(
-            "Of trajectories: a code at an age, or from one to another; all are one question. Repeatable.",
+            "For trajectories: a code at an age or in an age range; all pairs form one query. Repeatable.",
             "CODE@AGE|CODE@LOW-HIGH",
         ),
     ] = ()
     hierarchy: Annotated[
-        tuple[str, ...],
-        Help("The hierarchy file of a column; of trajectories of code or age. Repeatable.", "COLUMN=FILE"),
+        tuple[str, ...], Help("Hierarchy file of a column; for trajectories of code or age. Repeatable.", "COLUMN=FILE")
     ] = ()
     privacy: Annotated[
-        str | None, Help("Of generalized code sets: the privacy policy, where the release does not have it.", "PRIVACY")
+        str | None,
+        Help("For generalized code sets: the privacy policy, if the release does not contain it.", "PRIVACY"),
     ] = None
     visit: Visit = None
-    csv: Annotated[bool, Help("Write the answers as CSV.")] = False
-    unverified: Annotated[bool, Help("Ask without verifying the release first.")] = False
+    csv: Annotated[bool, Help("Write answers as CSV.")] = False
+    unverified: Annotated[bool, Help("Skip the verification of the release.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,51 +261,48 @@ class ExploreOptions:
     grid: Annotated[
         tuple[str, ...],
         Help(
-            "Values of an option by its key in a job, as k=2,5,11 or weight.age=1,2; apart by ; where they have "
-            "commas. Of claims a key of the plan. All combinations are tried; of a table all purposes unless given. "
-            "Or frontier: the transformations of a table that no other beats in risk and loss. Repeatable.",
+            "Values of a setting by its key in a job, for example k=2,5,11 or weight.age=1,2 (use ; "
+            "if values contain commas); for claims a key of the plan. All combinations are compared "
+            "(default for tables: all purposes). Or frontier: all transformations of a table for "
+            "which no other has both lower risk and lower loss. Repeatable.",
             "KEY=VALUE,...",
         ),
     ] = ()
-    out: Annotated[Path, Help("Folder for what is found; the same command goes on.", "DIR")]
-    recommend: Annotated[str, Help("The rule by which one is taken.", "knee|best-utility")] = "knee"
-    risk_limit: Annotated[float | None, Help("Settings of a higher risk are not recommended, as 0.09.", "RISK")] = None
-    keep_releases: Annotated[bool, Help("Write each release to DIR/releases; none is kept otherwise.")] = False
+    out: Annotated[Path, Help("Folder for the results; the same command continues an interrupted run.", "DIR")]
+    recommend: Annotated[str, Help("Rule for the recommendation.", "knee|best-utility")] = "knee"
+    risk_limit: Annotated[float | None, Help("Maximum risk of a recommended setting, for example 0.09.", "RISK")] = None
+    keep_releases: Annotated[bool, Help("Write each release to DIR/releases.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunJobOptions(SayingOptions):
     """Options of ``run``."""
 
-    job: Annotated[Path, Help("A job file, in TOML; cloister init writes a first one.", option="JOB")]
-    dry_run: Annotated[bool, Help("Read and check everything, say what would be done, and write nothing.")] = False
+    job: Annotated[Path, Help("Job file in TOML; cloister init writes a first one.", option="JOB")]
+    dry_run: Annotated[bool, Help("Read and check everything, print the plan, and write nothing.")] = False
     undecided: Annotated[
         tuple[str, ...],
         Help(
-            "Decide the columns of tables that the job gives no role, all of them or one. Repeatable.",
+            "Role of columns without a role in the job: of all, or of one column. Repeatable.",
             "drop|sensitive|keep|quasi-identifier|COLUMN=ROLE",
         ),
     ] = ()
     overwrite: Annotated[bool, Help("Replace an earlier release of a job.")] = False
-    custodian_dir: Annotated[
-        Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
-    ] = None
+    custodian_dir: Annotated[Path | None, Help("Folder outside the release for confidential figures.", "DIR")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class UiOptions:
     """Options of ``ui``."""
 
-    folder: Annotated[Path, Help("Folder with data, or a release.", option="FOLDER")] = Path()
-    port: Annotated[int, Help("Port on this machine; any that is free if 0.", "N")] = 0
-    socket: Annotated[Path | None, Help("Answer at a Unix socket here, for you alone, and at no port.", "FILE")] = None
-    behind_proxy: Annotated[
-        str, Help("The address, https://NAME, by which browsers reach a proxy before it.", "URL")
-    ] = ""
-    bind: Annotated[str, Help("Address to bind to; another one than this machine's only behind a proxy.", "HOST")] = (
+    folder: Annotated[Path, Help("Folder with data or releases.", option="FOLDER")] = Path()
+    port: Annotated[int, Help("Port on this machine; 0 chooses a free one.", "N")] = 0
+    socket: Annotated[Path | None, Help("Unix socket to use instead of a port, accessible to you only.", "FILE")] = None
+    behind_proxy: Annotated[str, Help("Address https://NAME of a proxy in front of the application.", "URL")] = ""
+    bind: Annotated[str, Help("Address to bind to; other addresses than this machine's need a proxy.", "HOST")] = (
         "127.0.0.1"
     )
-    idle: Annotated[float, Help("Stop after so long without use.", "MINUTES")] = 60
+    idle: Annotated[float, Help("Stop after this time without use.", "MINUTES")] = 60
     quiet: Quiet = False
     verbose: Verbose = False
 
@@ -326,8 +317,10 @@ class InitJobOptions(InitOptions):
     """Options of ``init`` about one source."""
 
     data: Annotated["Path | Query", Help(f"{KINDS} file.", option="DATA")]
-    out: Annotated[Path, Help("Write the job here; must not exist.", "JOB")]
-    k: Annotated[int, Help("Patients that must look the same.", option="-k")] = 5
+    out: Annotated[Path, Help("New job file; must not exist.", "JOB")]
+    k: Annotated[
+        int, Help("Minimum number of patients that share each combination of quasi-identifiers.", option="-k")
+    ] = 5
     query: QueryText = None
 
 
@@ -347,16 +340,16 @@ class InitClaimsOptions(InitOptions):
 
     patients: Patients
     claims: Claims
-    out: Annotated[Path, Help("Write the plan here; must not exist.", "PLAN")]
+    out: Annotated[Path, Help("New plan file; must not exist.", "PLAN")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchyOptions(ReadingWords):
     """Options of every ``hierarchy`` command."""
 
-    hierarchy: Annotated[str, Help("Hierarchy file, or a builder as interval:5,10.", option="FILE|BUILDER")]
+    hierarchy: Annotated[str, Help("Hierarchy file, or a builder such as interval:5,10.", option="FILE|BUILDER")]
     data: Annotated[Path | None, Help("CSV or Parquet file with values of the column.", option="DATA")] = None
-    column: Annotated[str | None, Help("The column of DATA; its only one if not given.", "COLUMN")] = None
+    column: Annotated[str | None, Help("Column of DATA (default: its only column).", "COLUMN")] = None
     as_json: AsJson = False
     verbose: Verbose = False
 
@@ -372,22 +365,17 @@ class CheckOptions(HierarchyOptions):
 class PreviewOptions(CheckOptions):
     """Options of ``hierarchy preview``."""
 
-    show_values: Annotated[bool, Help("Print a few labels of each level too: values of the data, as of patients.")] = (
-        False
-    )
+    show_values: Annotated[bool, Help("Print example labels of each level (they contain values of the data).")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions(HierarchyOptions):
     """Options of ``hierarchy build``."""
 
-    hierarchy: Annotated[str, Help("A builder, as interval:5,10,20/top=90, or a file.", option="BUILDER|FILE")]
-    out: Annotated[Path | None, Help("Write the hierarchy file here; must not exist.", "FILE")] = None
+    hierarchy: Annotated[str, Help("Builder such as interval:5,10,20/top=90, or a file.", option="BUILDER|FILE")]
+    out: Annotated[Path | None, Help("New hierarchy file; must not exist.", "FILE")] = None
     policy: Annotated[
-        int | None,
-        Help(
-            "Write a utility policy for --policy of codes instead: the codes that share a label at this level.", "LEVEL"
-        ),
+        int | None, Help("Write a utility policy instead: the codes that share a label at this level.", "LEVEL")
     ] = None
 
 
@@ -395,8 +383,8 @@ class BuildOptions(HierarchyOptions):
 class DemoOptions:
     """Options of ``demo``."""
 
-    folder: Annotated[Path, Help("Where to put data and release.", option="[DIR]")] = Path("demo")
-    patients: Annotated[int, Help("Patients of the example hospital, at least 20.", "N")] = 1000
-    seed: Annotated[int, Help("The same seed gives the same hospital.")] = 0
+    folder: Annotated[Path, Help("Folder for data and release.", option="[DIR]")] = Path("demo")
+    patients: Annotated[int, Help("Number of patients of the example hospital, at least 20.", "N")] = 1000
+    seed: Annotated[int, Help("Seed of the example hospital.")] = 0
     quiet: Quiet = False
     verbose: Verbose = False

@@ -42,49 +42,46 @@ class ReadingWords:
 
     missing: Annotated[
         Sequence[str],
-        Help("Read this text as a missing value, as ? or NA. Repeatable.", "TEXT"),
+        Help("Text to read as a missing value, for example ? or NA. Repeatable.", "TEXT"),
         Described("a list of texts"),
     ] = ()
     delimiter: Annotated[
-        str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR"), Described("one character")
+        str | None, Help("Delimiter of the CSV files (default: detected).", "CHAR"), Described("one character")
     ] = None
     encoding: Annotated[
-        str | None,
-        Help("Encoding of the CSV files; detected if not given.", "NAME"),
-        Described("the name of an encoding"),
+        str | None, Help("Encoding of the CSV files (default: detected).", "NAME"), Described("the name of an encoding")
     ] = None
     date_format: Annotated[
         Sequence[str],
-        Help(
-            "How dates are written: dd.mm.yyyy, m/d/yy, %d-%b-%Y; of all columns or one. Repeatable.", "[COLUMN=]FORMAT"
-        ),
+        Help("Format of dates, of all columns or one: dd.mm.yyyy, m/d/yy, %d-%b-%Y. Repeatable.", "[COLUMN=]FORMAT"),
         Described('a list of formats, as "dd.mm.yyyy" or "COLUMN=m/d/yy"'),
     ] = ()
-    decimal: Annotated[str, Help("What stands before the decimals of numbers."), OneOf(".", ",")] = "."
+    decimal: Annotated[str, Help("Decimal mark of numbers."), OneOf(".", ",")] = "."
     numbers: Annotated[
         Sequence[str],
         Help(
-            "In this column read numbers, with a unit or not, and whatever is no number as missing. Repeatable.",
+            "Read numbers, with or without a unit, in this column; treat non-numeric values as "
+            "missing and report their number. Repeatable.",
             "COLUMN",
         ),
         COLUMNS,
     ] = ()
     dates: Annotated[
         Sequence[str],
-        Help("In this column read whatever is no date as missing, and say how many. Repeatable.", "COLUMN"),
+        Help(
+            "Treat values that are not dates in this column as missing and report their number. Repeatable.", "COLUMN"
+        ),
         COLUMNS,
     ] = ()
     bad_lines: Annotated[
         str,
-        Help("What to do with lines of too many or too few cells, or with a quote inside one."),
+        Help("How to handle lines with too many or too few cells, or with a quote inside a cell."),
         OneOf("error", "drop"),
     ] = "error"
-    duplicates: Annotated[
-        str, Help("What to do with rows that repeat another one."), OneOf("keep", "drop", "error")
-    ] = "keep"
+    duplicates: Annotated[str, Help("How to handle duplicate rows."), OneOf("keep", "drop", "error")] = "keep"
     row_index: Annotated[
         str,
-        Help("What to do with a first column without a name that numbers the rows (by R or pandas)."),
+        Help("How to handle a first column without a name that numbers the rows (written by R or pandas)."),
         OneOf("drop", "keep"),
     ] = "drop"
 

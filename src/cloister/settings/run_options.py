@@ -18,56 +18,53 @@ ENGINE = Described("auto, memory, duckdb, spark or the address of a database")
 
 MissingAs = Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), TEXT, Key()]
 Visit = Annotated[
-    str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), COLUMN, Key()
+    str | None, Help("For --privacy visits:FILE: column that identifies visits.", "COLUMN"), COLUMN, Key()
 ]
 PatientColumn = Annotated[str | None, Help("Column that identifies patients.", "COLUMN"), COLUMN]
 AllCodes = Annotated[
-    str | None, Help("Column with all codes of a patient; recognised if not given.", "COLUMN"), COLUMN, Key()
+    str | None, Help("Column with all codes of a patient (default: detected).", "COLUMN"), COLUMN, Key()
 ]
-OneCode = Annotated[str | None, Help("Column with one code a line; recognised if not given.", "COLUMN"), COLUMN, Key()]
+OneCode = Annotated[str | None, Help("Column with one code per line (default: detected).", "COLUMN"), COLUMN, Key()]
 Separator = Annotated[
     str | None,
-    Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
+    Help("Separators of codes in a cell, in addition to spaces (default: commas, semicolons and bars).", "TEXT"),
     Described("a text, as ;"),
     Key(),
 ]
-Threads = Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")]
+Threads = Annotated[int | None, Help("Number of threads (default: all cores). The result does not depend on it.", "N")]
 QueryText = Annotated[
     str | None,
     Help(
-        "DATA is the address of a database (postgresql://HOST/DATABASE, duckdb:PATH): read what this SELECT, or "
-        "the one in a file that ends in .sql, gives. User and password come from the environment.",
+        "Read the result of this SELECT (or of a .sql file). DATA is then the address of a "
+        "database: postgresql://HOST/DATABASE, duckdb:PATH. User and password come from the "
+        "environment.",
         "SQL",
     ),
 ]
-AsJson = Annotated[bool, Help("Print one JSON object on standard output.", option="--json")]
-Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
-Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
+AsJson = Annotated[bool, Help("Print one JSON object.", option="--json")]
+Quiet = Annotated[bool, Help("Print errors only.", option="--quiet -q")]
+Verbose = Annotated[bool, Help("On errors, print the location in the code.", option="--verbose -v")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(ReadingWords):
     """Where a release is written, how its data are read, and how the run goes; see the help of ``protect``."""
 
-    out: Annotated[Path, Help("Folder of the release; must not exist.", "DIR")]
+    out: Annotated[Path, Help("Folder for the release; must not exist.", "DIR")]
     crosswalk: Annotated[
-        Path | None, Help("Write the secret map from released to original ids.", "FILE"), FILE, Key()
+        Path | None, Help("File for the confidential map from released to original ids.", "FILE"), FILE, Key()
     ] = None
     overwrite: Annotated[bool, Help("Replace an earlier release.")] = False
-    custodian_dir: Annotated[
-        Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
-    ] = None
-    attack: Annotated[bool, Help("Attack the release before it appears, and report what was found.")] = False
+    custodian_dir: Annotated[Path | None, Help("Folder outside the release for confidential figures.", "DIR")] = None
+    attack: Annotated[bool, Help("Simulate attacks on the release and report the results.")] = False
     accept_empty: Annotated[
-        bool, Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."), Key()
+        bool, Help("Release even if all quasi-identifiers are suppressed or the loss is above 0.9."), Key()
     ] = False
-    seed: Annotated[
-        int | None, Help("Of the simulations that measure the risk; that of the plan if not given."), SEED
-    ] = None
+    seed: Annotated[int | None, Help("Seed of the risk simulations (default: the seed of the plan)."), SEED] = None
     threads: Threads = None
     as_json: AsJson = False
     quiet: Quiet = False
-    verbose: Annotated[bool, Help("Say more; show places in the code on errors.", option="--verbose -v")] = False
+    verbose: Annotated[bool, Help("Print details; on errors, the location in the code.", option="--verbose -v")] = False
     examples: ClassVar[tuple[str, str]]  # a command that protects such data, and one that explores them
 
     @classmethod
@@ -95,16 +92,13 @@ class CodedOptions(ReleaseOptions):
     """The same, of codes of patients, which can be protected part by part on Spark."""
 
     k: Annotated[
-        int,
-        Help("Patients, or candidates, that must be left to whoever knows codes of a patient.", option="-k"),
-        K,
-        Key(),
+        int, Help("Minimum number of candidates for an adversary who knows codes of a patient.", option="-k"), K, Key()
     ]
-    seed: Annotated[int, Help("Of what is drawn at random; nothing random protects."), SEED] = 0
+    seed: Annotated[int, Help("Seed of random numbers. The protection does not depend on it."), SEED] = 0
     engine: Annotated[
         str,
         Help(
-            "Where the work is done: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
+            "Where to run: this process, or Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
             "auto|memory|spark|MASTER|sc://HOST",
         ),
         Described("auto, memory or spark"),

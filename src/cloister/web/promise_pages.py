@@ -29,10 +29,7 @@ FIRST = {
 }
 """Settings that stand first, by shape; all others follow under a heading of their own."""
 
-UNDER = {
-    **dict.fromkeys(("purpose", "target", "loss", "weight"), "What is kept best"),
-    "rule": "Additional privacy models",
-}
+UNDER = {**dict.fromkeys(("purpose", "target", "loss", "weight"), "Priorities"), "rule": "Additional privacy models"}
 """Headings of settings of a table."""
 
 PURPOSES = (

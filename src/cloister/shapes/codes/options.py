@@ -41,21 +41,22 @@ class CodesSettings:
 
     m: Annotated[
         int | None,
-        Help("Codes that somebody may know of a patient; 2 if not given.", option="-m"),
+        Help("Number of codes of a patient that an adversary knows (default 2).", option="-m"),
         Interval(int, 1),
         Key(),
     ] = None
     method: Annotated[
         str,
-        Help("Release codes in parts (disassociation), or sets of codes in place of a code (the others)."),
+        Help("disassociation releases codes in chunks; the other methods replace codes by sets of codes."),
         OneOf(*METHODS),
         Key(),
     ] = DISASSOCIATION
     privacy: Annotated[
         str | None,
         Help(
-            "Of generalization, in place of -m: sets of codes that somebody may know of a patient: all:2, and of all "
-            "but apriori also visits:FILE (recorded together), records, or a JSON list of lists of codes.",
+            "Privacy policy for generalization, instead of -m: sets of codes an adversary may know: "
+            "all:2; for all methods except apriori also visits:FILE (codes recorded together), "
+            "records, or a JSON list of lists of codes.",
             "PRIVACY",
         ),
         WordsOr(
@@ -68,8 +69,9 @@ class CodesSettings:
     policy: Annotated[
         str | None,
         Help(
-            "Codes to keep countable together: level:1|2|3 (category, section, chapter), sim:5, sup:0.625 (percent), "
-            "gwas (18 diseases), or a JSON file from name to list of codes.",
+            "Utility policy: sets of codes whose counts are preserved: level:1|2|3 (category, "
+            "section, chapter), sim:5, sup:0.625 (percent), gwas (18 diseases), or a JSON file that "
+            "maps names to lists of codes.",
             "POLICY",
         ),
         POLICY,
@@ -77,24 +79,24 @@ class CodesSettings:
     ] = None
     uncovered: Annotated[
         str | None,
-        Help("Of all but apriori: what may become of codes of no set of the policy; generalize if not given."),
+        Help("For all methods except apriori: how to treat codes outside the utility policy (default generalize)."),
         OneOf("generalize", "suppress"),
         Key(),
     ] = None
     loss: Annotated[
-        str | None, Help("Of cba and ugaclip: what is kept low; ilm if not given."), OneOf("ilm", "ul"), Key()
+        str | None, Help("For cba and ugaclip: information loss to minimize (default ilm)."), OneOf("ilm", "ul"), Key()
     ] = None
     code_hierarchy: Annotated[
         str | None,
-        Help("Of generalization: how close codes are; ICD-9-CM or ICD-10-CM if not given.", "HIERARCHY"),
+        Help("For generalization: hierarchy of codes (default ICD-9-CM or ICD-10-CM).", "HIERARCHY"),
         WordsOr("a hierarchy, as icd9", HIERARCHY),
         Key(),
     ] = None
     code_weights: Annotated[
         str | tuple[float, ...] | None,
         Help(
-            "Of generalization: weight in the loss of a set of codes that meet at each level of the hierarchy, rising "
-            "to 1; in equal steps if not given.",
+            "For generalization: weight of a set of codes by the level of their common ancestor, "
+            "increasing to 1 (default: equal steps).",
             "W,W,...,1",
             typed=str,
         ),
@@ -103,54 +105,48 @@ class CodesSettings:
     ] = None
     attributes: Annotated[
         Path | None,
-        Help("Of generalization: auxiliary attributes as they are, one row a patient, beside the terms.", "FILE"),
+        Help("For generalization: file of auxiliary attributes, one row per patient, released as recorded.", "FILE"),
         FILE,
         Key(),
     ] = None
     max_cluster_size: Annotated[
-        int | None, Help("Clusters of fewer records are not split; 2k if not given.", "N"), Interval(int, 1), Key()
+        int | None, Help("Minimum cluster size for splitting (default 2k).", "N"), Interval(int, 1), Key()
     ] = None
     refine: Annotated[
         str | None,
-        Help("How codes that are rare in their cluster are shared; tree if not given."),
+        Help("How to form shared chunks for codes that are rare in their cluster (default tree)."),
         OneOf("tree", "paper", "off"),
         Key(),
     ] = None
     inference_check: Annotated[
         str | None,
-        Help("Count, or remove, codes that give another code away; report if not given."),
+        Help("Count or remove codes that reveal another code (default report)."),
         OneOf("off", "report", "enforce"),
         Key(),
     ] = None
     inference_threshold: Annotated[
         float | None,
-        Help("Confidence from which a code gives another away; 1 if not given.", "SHARE"),
+        Help("Confidence from which a code reveals another (default 1).", "SHARE"),
         Interval(float, 0, 1, closed="right"),
         Key(),
     ] = None
     sensitive: Annotated[
         tuple[str, ...] | None,
-        Help("Codes that nobody outside knows, separated by commas; kept apart. Repeatable.", "CODES"),
+        Help("Sensitive codes, separated by commas; kept separate from all others. Repeatable.", "CODES"),
         Described("a list of codes"),
         Key(),
     ] = None
     diversity: Annotated[
         int | None,
-        Help(
-            "Each sensitive code is in at most one record in L of a cluster, so in exactly one below 2L records; "
-            "2 if not given.",
-            "L",
-        ),
+        Help("At most one of L records of a cluster has the same sensitive code (default 2).", "L"),
         Interval(int, 2),
         Key(),
     ] = None
-    repeats: Annotated[bool, Help("Count the occurrences of a code of a patient instead of taking it once."), Key()] = (
-        False
-    )
-    drop_empty: Annotated[bool, Help("Leave patients without codes out."), Key()] = False
+    repeats: Annotated[bool, Help("Count repeated codes of a patient instead of using each code once."), Key()] = False
+    drop_empty: Annotated[bool, Help("Suppress patients without codes."), Key()] = False
     workload: Annotated[
         str | None,
-        Help("Case counts whose error is measured for --custodian-dir: frequent:5 (percent), random:1000.", "WORKLOAD"),
+        Help("Queries whose error is measured for --custodian-dir: frequent:5 (percent), random:1000.", "WORKLOAD"),
         Described("frequent:PERCENT or random:COUNT"),
         Key(),
     ] = None
@@ -158,16 +154,16 @@ class CodesSettings:
     code: OneCode = None
     separator: Separator = None
     ids: Annotated[
-        str, Help("Whether records of the data file are numbered.", "drop|number"), OneOf("number", "drop"), Key()
+        str, Help("Whether to number the records of the data file.", "drop|number"), OneOf("number", "drop"), Key()
     ] = "number"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodesOptions(CodedOptions, CodesSettings):
-    """Protect sets of codes, so that no few codes of a patient lead to the patient.
+    """Protect sets of codes, so that a few known codes do not identify a patient.
 
-    By disassociation every code is released as recorded, in parts; by generalization records stay whole, and sets of
-    codes stand for codes.
+    Disassociation releases every code as recorded, in chunks that are not linked to each other. Generalization
+    releases complete records in which sets of codes replace codes.
     """
 
     examples: ClassVar[tuple[str, str]] = (
@@ -188,13 +184,13 @@ class CodesOptions(CodedOptions, CodesSettings):
     data: Annotated[
         "Path | Query",
         Help(
-            "CSV (also gzip'd) or Parquet: id,codes with the codes separated by spaces, or codes alone, one patient a "
-            "line; or id,code, one code a line.",
+            "CSV (also gzip'd) or Parquet: id,codes or codes with one patient per line and codes "
+            "separated by spaces; or id,code with one code per line.",
             option="DATA",
         ),
     ]
     crosswalk: Annotated[
-        Path | None, Help("Write the secret map from patients to clusters or records.", "FILE"), FILE, Key()
+        Path | None, Help("File for the confidential map from patients to clusters or records.", "FILE"), FILE, Key()
     ] = None
     placed: ClassVar[Mapping[str, str]] = {
         **CodedOptions.placed,

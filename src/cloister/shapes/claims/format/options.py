@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsOptions(RunOptions):
-    """Protect patients and their claims together, as a plan asks.
+    """Protect patients and their claims together, by a plan.
 
-    The same generalization in every row, and the risk measured by simulating somebody who knows a few values of a
+    All rows have the same generalization. The risk is measured by simulating an adversary who knows a few values of a
     patient.
     """
 
@@ -27,12 +27,14 @@ class ClaimsOptions(RunOptions):
         "--out exploration",
     )
 
-    patients: Annotated["Path | Query", Help("CSV (also gzip'd) or Parquet, one row a patient.", option="PATIENTS")]
-    claims: Annotated["Path | Query", Help("The same, any number of rows a patient.", option="CLAIMS")]
-    plan: Annotated[Path, Help("What is asked, in TOML; cloister init claims writes a first one.", "PLAN")]
+    patients: Annotated["Path | Query", Help("CSV (also gzip'd) or Parquet, one row per patient.", option="PATIENTS")]
+    claims: Annotated[
+        "Path | Query", Help("CSV (also gzip'd) or Parquet, any number of rows per patient.", option="CLAIMS")
+    ]
+    plan: Annotated[Path, Help("Plan in TOML; cloister init claims writes a first one.", "PLAN")]
     levels_from: Annotated[
         Path | None,
-        Help("Use the levels of this earlier release.", "DIR"),
+        Help("Use the levels of an earlier release.", "DIR"),
         Described("the folder of an earlier release"),
         Key(),
     ] = None

@@ -51,21 +51,26 @@ class TableSettings:
     ] = field(default_factory=dict)
     rules: Annotated[
         Sequence["PrivacyRule | str"],
-        Help("A further privacy rule, as k-anonymity=11. Repeatable.", "RULE", "--rule", tuple[str, ...]),
+        Help(
+            "Additional privacy model, for example l-diversity:diagnosis=2. Repeatable.",
+            "RULE",
+            "--rule",
+            tuple[str, ...],
+        ),
         WordsOr('a list of rules, as "l-diversity:diagnosis=2"', "cloister.privacy:PrivacyRule"),
         Key("rule", kind=tuple[str, ...]),
     ] = ()
     suppression: Annotated[
         Decimal | float | str,
-        Help("Share of the records that may be suppressed.", "SHARE", typed=str),
+        Help("Maximum share of suppressed records.", "SHARE", typed=str),
         Interval(float, 0, 1),
         Key(kind=float, read=decimal_text),
     ] = "0.05"
     loss: Annotated[
         "Loss | str",
         Help(
-            "What is minimized: iyengar, arx, precision, discernibility, dm_star, average_class_size, ambiguity, "
-            "entropy or kl_divergence.",
+            "Information loss to minimize: iyengar, arx, precision, discernibility, dm_star, "
+            "average_class_size, ambiguity, entropy or kl_divergence.",
             typed=str,
         ),
         Described("the name of a loss, as iyengar"),
@@ -73,14 +78,14 @@ class TableSettings:
     ] = "iyengar"
     weights: Annotated[
         ByColumn[float],
-        Help("Weight of a column in the loss. Repeatable.", "COLUMN=NUMBER", "--weight"),
+        Help("Weight of a column in the information loss. Repeatable.", "COLUMN=NUMBER", "--weight"),
         ForEach(Interval(float, 0)),
         Key("weight"),
     ] = field(default_factory=dict)
     search: Annotated[
         str | None,
         Help(
-            "How the transformation is found: optimal, exhaustive (small lattices), flash, flash:explicit, bfs, "
+            "Search algorithm: optimal, exhaustive (small lattices), flash, flash:explicit, bfs, "
             "bfs:unpredicted, ola, incognito, samarati, datafly, datafly:arx, igreedy or igreedy:arx.",
             shown=OPTIMAL,
         ),
@@ -89,26 +94,26 @@ class TableSettings:
     ] = None
     store: Annotated[
         str | None,
-        Help("How the searches flash and bfs keep what they know of transformations; ranked-tree unless given."),
+        Help("Data structure in which flash and bfs store evaluated transformations (default ranked-tree)."),
         OneOf("list", "antichain-list", "tree", "ranked-tree"),
         Key(),
     ] = None
     time_limit: Annotated[
         float | None,
-        Help("Return the best transformation found by then, with its gap.", "SECONDS"),
+        Help("Stop after this time and return the best transformation with its optimality gap.", "SECONDS"),
         Interval(float, 0, closed="neither", what="a number of seconds"),
         Key(),
     ] = None
     levels: Annotated[
         ByColumn[int] | None,
-        Help("A fixed transformation instead of a search.", "COLUMN=LEVEL,..."),
+        Help("Fixed generalization levels instead of a search.", "COLUMN=LEVEL,..."),
         ForEach(Interval(int, 0, what="a level")),
         Key(),
     ] = None
     merge_bound: Annotated[
         float | None,
         Help(
-            "Merge classes, so that more codes can be counted, up to this loss of the table.", "LOSS", "--merge-classes"
+            "Merge classes up to this information loss, so that more codes can be counted.", "LOSS", "--merge-classes"
         ),
         Interval(float, 0, 1, what="a loss"),
         Key("merge_classes"),
@@ -116,50 +121,56 @@ class TableSettings:
     purpose: Annotated[
         str,
         Help(
-            "What the data are for, which chooses method and weights: analysis keeps most, with levels that differ "
-            "between classes; counts has one level a column, age and sex first; one-coding one level a column."
+            "Purpose of the data, which sets method and weights. analysis: lowest loss, levels differ "
+            "between classes. counts: one level per column, age and sex preserved. one-coding: one "
+            "level per column."
         ),
         OneOf(*PURPOSES),
         Key(),
     ] = ANALYSIS
     target: Annotated[
         str | None,
-        Help("Outcome that models will predict, released as recorded: what says most about it is kept best.", "COLUMN"),
+        Help("Outcome to predict, released as recorded. Columns that predict it are preserved.", "COLUMN"),
         COLUMN,
         Key(),
     ] = None
     method: Annotated[
         str | None,
         Help(
-            "full-domain: one level a column. top-down: one label a value. mondrian, cluster: levels differ between "
-            "classes.",
+            "full-domain: one level per column. top-down: one label per value. mondrian, cluster: "
+            "levels differ between classes.",
             shown="by --purpose",
         ),
         OneOf(*METHODS),
         Key(),
     ] = None
-    local_recoding: Annotated[bool, Help("Release suppressed records at coarser levels of their own."), Key()] = False
+    local_recoding: Annotated[bool, Help("Release suppressed records at coarser levels."), Key()] = False
     microaggregate: Annotated[
         ByColumn[str],
-        Help("Release a number as the average of its class. Repeatable.", "COLUMN=mean|median"),
+        Help("Replace a number by the average of its class. Repeatable.", "COLUMN=mean|median"),
         ForEach(OneOf(*AVERAGES)),
         Key(),
     ] = field(default_factory=dict)
     patient: Annotated[
         str | None,
-        Help("Column that says whose row it is: a patient may have several, and k counts patients.", "COLUMN"),
+        Help(
+            "Column that identifies the patient of each row, if patients have several rows; k then counts patients.",
+            "COLUMN",
+        ),
         COLUMN,
         Key(),
     ] = None
-    drop: Annotated[tuple[str, ...], Help("Do not release this column. Repeatable.", "COLUMN"), COLUMNS, Key()] = ()
+    drop: Annotated[tuple[str, ...], Help("Column to drop. Repeatable.", "COLUMN"), COLUMNS, Key()] = ()
     sensitive: Annotated[
-        tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), COLUMNS, Key()
+        tuple[str, ...], Help("Sensitive column, released as recorded. Repeatable.", "COLUMN"), COLUMNS, Key()
     ] = ()
-    keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), COLUMNS, Key()] = ()
+    keep: Annotated[
+        tuple[str, ...], Help("Other column, released as recorded. Repeatable.", "COLUMN"), COLUMNS, Key()
+    ] = ()
     undecided: Annotated[
         tuple[str, ...],
         Help(
-            "Decide the columns that have no role, all of them or one. Repeatable.",
+            "Role of columns without a role: of all, or of one column. Repeatable.",
             "drop|sensitive|keep|quasi-identifier|COLUMN=ROLE",
             "--undecided --default-role",  # as it was called before 0.2
         ),
@@ -168,17 +179,17 @@ class TableSettings:
     ] = ()
     accept: Annotated[
         tuple[str, ...],
-        Help("Release although this column undoes the protection of others; the report says so. Repeatable.", "COLUMN"),
+        Help("Release anyway: this column reveals a quasi-identifier. The report will state it. Repeatable.", "COLUMN"),
         COLUMNS,
         Key(),
     ] = ()
     ids: Annotated[
-        str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Described("number or drop"), Key()
+        str, Help("How to release the id column.", "drop|number|hmac:KEYFILE"), Described("number or drop"), Key()
     ] = "number"
-    keep_suppressed: Annotated[bool, Help("Write suppressed records as rows of *."), Key()] = False
-    escape_formulas: Annotated[bool, Help("Put ' before cells that a spreadsheet would run as formulas."), Key()] = (
-        False
-    )
+    keep_suppressed: Annotated[bool, Help("Release suppressed records as rows of *."), Key()] = False
+    escape_formulas: Annotated[
+        bool, Help("Prefix cells that a spreadsheet would run as formulas with an apostrophe."), Key()
+    ] = False
 
     @property
     def has_one_transformation(self) -> bool:
@@ -219,9 +230,9 @@ class TableSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(ReleaseOptions, TableSettings):
-    """Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.
+    """Protect a table: generalize quasi-identifiers and suppress outliers with minimal information loss.
 
-    Every column needs a role; one without is undecided, and nothing is released.
+    Every column needs a role. Nothing is released while a column is undecided.
     """
 
     examples: ClassVar[tuple[str, str]] = (
@@ -237,10 +248,14 @@ class TableOptions(ReleaseOptions, TableSettings):
         return False
 
     data: Annotated[
-        "Path | Query", Help("CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS; one row a patient.", option="DATA")
+        "Path | Query",
+        Help("CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS; one row per patient.", option="DATA"),
     ]
     k: Annotated[
-        int | None, Help("Records that must share every combination of quasi-identifiers.", option="-k"), K, Key()
+        int | None,
+        Help("Minimum number of records that share each combination of quasi-identifiers.", option="-k"),
+        K,
+        Key(),
     ]
     hierarchies: Annotated[
         Path | None,
@@ -250,47 +265,52 @@ class TableOptions(ReleaseOptions, TableSettings):
     ] = None
     levels_from: Annotated[
         Path | None,
-        Help("Use the levels of this earlier release.", "DIR"),
+        Help("Use the levels of an earlier release.", "DIR"),
         Described("the folder of an earlier release"),
         Key(),
     ] = None
     codes: Annotated[
         str | None,
         Help(
-            "Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.", "COLUMN"
+            "Column with the codes of each patient, separated by spaces; protected together with the "
+            "quasi-identifiers.",
+            "COLUMN",
         ),
         Described("the name of a column with codes, or of a section [sources.NAME] that has them"),
         Key(),
     ] = None
     m: Annotated[
         int | None,
-        Help("Codes that somebody may know beside the quasi-identifiers; 2 unless given.", option="-m"),
+        Help("Number of codes an adversary knows in addition to the quasi-identifiers (default 2).", option="-m"),
         Interval(int, 1),
         Key(),
     ] = None
     policy: Annotated[
         str | None,
-        Help("Sets of codes to keep countable together: a JSON file, level:1, sim:5 or sup:0.625."),
+        Help("Utility policy: sets of codes whose counts are preserved: a JSON file, level:1, sim:5 or sup:0.625."),
         POLICY,
         Key(),
     ] = None
     max_cluster_size: Annotated[
-        int | None, Help("Clusters of fewer patients are not split; 2k unless given.", "N"), Interval(int, 1), Key()
+        int | None, Help("Minimum cluster size for splitting (default 2k).", "N"), Interval(int, 1), Key()
     ] = None
     id: Annotated[str | None, Help("Column that identifies patients; must not repeat.", "COLUMN"), COLUMN] = None
     missing_as: Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), TEXT, Key()] = None
     crosswalk: Annotated[
-        Path | None, Help("Write the secret map from released to original ids here.", "FILE"), FILE, Key()
+        Path | None, Help("File for the confidential map from released to original ids.", "FILE"), FILE, Key()
     ] = None
     unmatched_values: Annotated[
-        Path | None, Help("List values that their hierarchy does not hold here.", "FILE"), FILE, Key()
+        Path | None, Help("File for a list of values that are missing in their hierarchy.", "FILE"), FILE, Key()
     ] = None
-    seed: Annotated[int, Help("Written to the manifest; nothing random protects a table."), SEED] = 0
+    seed: Annotated[
+        int, Help("Seed, stated in the manifest. The protection of tables does not depend on it."), SEED
+    ] = 0
     engine: Annotated[
         str,
         Help(
-            "What counts the records. auto: memory, from a million records of a file on duckdb. An address of a "
-            "database (that of DATA): the protected table is made there, and only counts leave it.",
+            "Where records are counted. auto: in memory; files of a million records or more by "
+            "duckdb. The address of the database in DATA: the protected table is created there, and "
+            "only counts leave the database.",
             "auto|memory|duckdb|spark|URL",
         ),
         ENGINE,
@@ -298,7 +318,7 @@ class TableOptions(ReleaseOptions, TableSettings):
     ] = "auto"
     table: Annotated[
         str | None,
-        Help("Name of the protected table in the database of --engine; as DIR unless given.", "NAME"),
+        Help("Name of the protected table in the database of --engine (default: name of DIR).", "NAME"),
         Described("the name of a table to be made in the database"),
         Key(),
     ] = None

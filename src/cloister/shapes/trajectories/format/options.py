@@ -30,50 +30,54 @@ class TrajectoriesSettings:
 
     method: Annotated[
         str,
-        Help("How two trajectories are aligned: with the least loss, or pair by pair in the same places."),
+        Help("Alignment of two trajectories: with the lowest loss, or position by position."),
         OneOf(*METHODS),
         Key(),
     ] = "a-gs"
     weights: Annotated[
         str | tuple[float, ...],
-        Help("Weights of codes and of ages in the loss; together 1.", "CODE,AGE", typed=str),
+        Help("Weights of codes and ages in the loss; their sum is 1.", "CODE,AGE", typed=str),
         PAIR,
         Key(kind=tuple[float, float]),
     ] = "0.5,0.5"
-    cost: Annotated[
-        str, Help("Count what a merged pair loses once, or for each patient that it stands for."), OneOf(*COSTS), Key()
-    ] = "paper"
+    cost: Annotated[str, Help("Count the loss of a merged pair once, or once per patient."), OneOf(*COSTS), Key()] = (
+        "paper"
+    )
     code_hierarchy: Annotated[
         str | None,
         Help(
-            "icd9, icd10 or a file; ICD-9-CM or ICD-10-CM, whichever has more of the codes, if not given.", "HIERARCHY"
+            "Hierarchy of codes: icd9, icd10 or a file (default: ICD-9-CM or ICD-10-CM, whichever "
+            "contains more of the codes).",
+            "HIERARCHY",
         ),
         WordsOr("icd9, icd10 or the name of a file", HIERARCHY),
         Key(),
     ] = None
     age_hierarchy: Annotated[
         str | None,
-        Help("A file or intervals; interval:1,5,10,20/top=90 if not given.", "HIERARCHY"),
+        Help("Hierarchy of ages: a file or intervals (default interval:1,5,10,20/top=90).", "HIERARCHY"),
         WordsOr("intervals, as interval:1,5,10, or the name of a file", HIERARCHY),
         Key(),
     ] = None
     attributes: Annotated[
         Path | None,
-        Help("Auxiliary attributes as they are, one row a patient: written to attributes.csv.", "FILE"),
+        Help("File of auxiliary attributes, one row per patient; released as recorded in attributes.csv.", "FILE"),
         FILE,
         Key(),
     ] = None
     sensitive: Annotated[
         tuple[str, ...] | None,
-        Help("Column of --attributes whose values must differ among those who share a trajectory.", "COLUMN"),
+        Help(
+            "Sensitive column of --attributes: its values must differ among patients with equal trajectories.", "COLUMN"
+        ),
         Described("the name of a column of the attributes file"),
         Key(kind=str, read=only_column),
     ] = None
     sensitive_codes: Annotated[
         tuple[str, ...] | None,
         Help(
-            "In place of --sensitive: codes, separated by commas, that must not be told of all who share a "
-            "trajectory. Repeatable.",
+            "Instead of --sensitive: sensitive codes, separated by commas, which patients with equal "
+            "trajectories must not all have. Repeatable.",
             "CODES",
         ),
         Described("a list of codes"),
@@ -82,8 +86,8 @@ class TrajectoriesSettings:
     diversity: Annotated[
         int | None,
         Help(
-            "At most one in L of them has the same value of the sensitive column, or a sensitive code behind a "
-            "released one; 2 if not given.",
+            "At most one of L patients with equal trajectories has the same sensitive value or a "
+            "sensitive code (default 2).",
             "L",
         ),
         Interval(int, 2),
@@ -92,8 +96,9 @@ class TrajectoriesSettings:
     policy: Annotated[
         str | None,
         Help(
-            "Codes that must not be generalized with others: level:1|2|3 (category, section, chapter), sim:5, gwas "
-            "(18 diseases), or a JSON file from name to list of codes.",
+            "Utility policy: sets of codes that must not be generalized together with others: "
+            "level:1|2|3 (category, section, chapter), sim:5, gwas (18 diseases), or a JSON file that "
+            "maps names to lists of codes.",
             "POLICY",
         ),
         WordsOr("level:1, level:2, level:3, sim:5, gwas or the name of a JSON file", UTILITY_POLICY),
@@ -102,61 +107,60 @@ class TrajectoriesSettings:
     block: Annotated[
         str | int,
         Help(
-            "Compare patients within blocks of at most N; off: all with all; auto: so where that takes too long.",
+            "Compare patients within blocks of at most N. off: compare all. auto: use blocks for large data.",
             "auto|off|N",
             typed=str,
         ),
         Described("auto, off or a number of patients"),
         Key(kind=Literal["auto", "off"] | Annotated[int, Interval(int, 1)]),
     ] = "auto"
-    drop_empty_pairs: Annotated[bool, Help("Leave out pairs of which neither code nor age is told."), Key()] = False
+    drop_empty_pairs: Annotated[bool, Help("Drop pairs whose code and age are both suppressed."), Key()] = False
     max_loss: Annotated[
         float | None,
-        Help(
-            "Leave out clusters whose pairs lose more than this share of what they say, by the weights, and count "
-            "their patients.",
-            "SHARE",
-        ),
+        Help("Suppress patients of clusters with a weighted loss above this share.", "SHARE"),
         Interval(float, 0, 1),
         Key(),
     ] = None
     on_unknown_code: Annotated[
         str,
-        Help("What becomes of codes that the hierarchy does not have: refused, * where they cannot stay, left out."),
+        Help("How to handle codes that are not in the hierarchy: stop with an error, generalize to *, or drop."),
         OneOf(*UNKNOWN),
         Key(),
     ] = "error"
     workload: Annotated[
         str | None,
         Help(
-            "Pairs, and sets of pairs, of at least so many percent of the patients: how far counts of them are off is "
-            "measured for --custodian-dir.",
+            "Queries whose error is measured for --custodian-dir: pairs and sets of pairs of at least "
+            "this percentage of patients.",
             "frequent:PERCENT",
         ),
         Described("frequent:PERCENT"),
         Key(),
     ] = None
-    code: Annotated[str | None, Help("Column with one code a line.", "COLUMN"), COLUMN, Key()] = None
-    age: Annotated[str | None, Help("Column with the age, a number from 0 on.", "COLUMN"), COLUMN, Key()] = None
-    date: Annotated[str | None, Help("In place of --age: column with a date, YYYY-MM-DD.", "COLUMN"), COLUMN, Key()] = (
+    code: Annotated[str | None, Help("Column with one code per line.", "COLUMN"), COLUMN, Key()] = None
+    age: Annotated[str | None, Help("Column with the age, a number of at least 0.", "COLUMN"), COLUMN, Key()] = None
+    date: Annotated[str | None, Help("Instead of --age: column with a date, YYYY-MM-DD.", "COLUMN"), COLUMN, Key()] = (
         None
     )
     anchor: Annotated[
         str | None,
-        Help("With --date: column with the date to count from, or each first date.", "COLUMN|first"),
+        Help(
+            "With --date: column with the date from which ages count (default: the first date of each patient).",
+            "COLUMN|first",
+        ),
         Described("the name of a column, or first"),
         Key(),
     ] = None
-    age_unit: Annotated[str, Help("With --date: what is counted."), OneOf(*UNITS), Key()] = "years"
-    ids: Annotated[str, Help("How patients are named in the release.", "number"), OneOf("number"), Key()] = "number"
+    age_unit: Annotated[str, Help("With --date: unit of ages."), OneOf(*UNITS), Key()] = "years"
+    ids: Annotated[str, Help("How to release patient ids.", "number"), OneOf("number"), Key()] = "number"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrajectoriesOptions(CodedOptions, TrajectoriesSettings):
-    """Protect trajectories: which codes a patient had, at which ages.
+    """Protect trajectories: the codes of a patient with the ages at which they were recorded.
 
-    Patients who are alike are put into clusters of at least k, and all of a cluster get the same sequence of codes and
-    ages, generalized where they differ.
+    Similar patients form clusters of at least k. All patients of a cluster get the same sequence of codes and ages,
+    generalized where they differ.
     """
 
     examples: ClassVar[tuple[str, str]] = (
@@ -170,7 +174,7 @@ class TrajectoriesOptions(CodedOptions, TrajectoriesSettings):
         return False
 
     data: Annotated[
-        "Path | Query", Help("CSV (also gzip'd) or Parquet: id,code,age, one code of a patient a line.", option="DATA")
+        "Path | Query", Help("CSV (also gzip'd) or Parquet: id,code,age with one code per line.", option="DATA")
     ]
     placed: ClassVar[Mapping[str, str]] = {
         **CodedOptions.placed,
