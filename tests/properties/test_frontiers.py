@@ -36,10 +36,10 @@ def test_the_knee_is_the_point_furthest_below_the_line_of_the_ends(pairs):
 
     if max(below.values(), default=0.0) > 1e-9:
         assert max(below.values()) == pytest.approx(below[found.place], abs=1e-9)
-        assert "no knee" not in found.why
+        assert "best trade-off" in found.why
     else:
         assert min(risk for risk, _ in pairs) == pairs[found.place][0]
-        assert "the lowest risk" in found.why
+        assert "no setting offers a better trade-off" in found.why
     assert found.place in on_frontier(pairs)
 
 

@@ -256,8 +256,8 @@ COMMANDS = (
         "run.run_job",
         f"{OF_COMMANDS}:RunJobOptions",
         "Run a job: several sources and parts in one release.\n\n"
-        "Parts cannot be linked. File names in the job are relative to its folder. All parts are verified independently "
-        "before they are saved. If anything fails, nothing is written.",
+        "Parts cannot be linked. File names in the job are relative to its folder. All parts are verified before they "
+        "are saved. If anything fails, nothing is written.",
         "cloister run job.toml --dry-run",
     ),
     Command(

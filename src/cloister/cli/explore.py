@@ -39,7 +39,7 @@ def run_explore(shape: str, options: RunOptions, typed: ExploreOptions, words: K
     exploration, settings = found.exploration, [one.setting for one in found.exploration.outcomes]
     if not exploration.safe:
         raise NoSafeRelease(
-            f"None of {len(settings)} settings gives a safe release; why stands in {PAGE} of {typed.out.name}. Allow "
+            f"None of {len(settings)} settings gives a safe release; {PAGE} in {typed.out.name} lists the reasons. Allow "
             "more suppression or coarser hierarchies, or ask for less."
         )
     for text in notes_on(settings):
@@ -58,7 +58,7 @@ def notes_on(settings: Sequence[Setting]) -> list[str]:
     adversary = [key for key in keys if key in OF_THE_ADVERSARY or key.startswith("adversary.")]
     if not adversary:
         return []
-    return [f"risk is against whom each setting assumes, which {', '.join(adversary)} changes: lower is not safer then"]
+    return [f"settings assume different adversaries ({', '.join(adversary)}), so their risks cannot be compared"]
 
 
 @contextmanager
@@ -92,18 +92,18 @@ def _tell(exploration: Exploration, out: Path, earlier: int, command: str | None
     seconds = f"{time.perf_counter() - STARTED:.2f} s"
     screen.print(f"{before}Every release was verified. {seconds}", soft_wrap=True)
     if exploration.measure is not None:
-        screen.print(f"Loss: {exploration.measure}. On the frontier (*), no other setting beats one in both.")
+        screen.print(f"Loss: {exploration.measure}. (*) frontier: no other setting has both lower risk and lower loss.")
     if "AUC" in more:
         recorded = there[0].get("auc_as_recorded", 0.0)
-        screen.print(f"AUC: of the target; from the values as recorded it is {recorded:.3f}.", soft_wrap=True)
+        screen.print(f"AUC: prediction of the target; {recorded:.3f} with the original data.", soft_wrap=True)
     if "age x sex" in more:
-        screen.print("age x sex: share of the records that say age to ten years, and sex.", soft_wrap=True)
+        screen.print("age x sex: share of records with age to ten years and sex.", soft_wrap=True)
     taken, why = exploration.recommended, exploration.recommendation.why
     words = "none" if taken is None else f"{exploration.outcomes.index(taken) + 1} ({in_words(taken.setting)})"
     screen.print(f"Recommended: {words}, {why}.", soft_wrap=True)
     if taken is not None and command is not None:
         screen.print(f"To release it: {command}", soft_wrap=True, highlight=False)
-    screen.print(f"For the custodian alone: {out / PAGE}", soft_wrap=True)
+    screen.print(f"Confidential: {out / PAGE}", soft_wrap=True)
 
 
 def protect_command(shape: str, typed: Keywords, setting: Setting) -> str | None:

@@ -34,7 +34,7 @@ def rule_named(word: str, risk_limit: float | None) -> Rule:
     if risk_limit is not None and not 0 < risk_limit <= 1:
         raise InputError(f"The risk limit is {risk_limit:g}, but must be above 0 and at most 1.")
     if rule == "best-utility" and risk_limit is None:
-        raise InputError("The rule best-utility takes the least loss under a limit. Give one, as 0.09.")
+        raise InputError("The rule best-utility needs a risk limit, for example 0.09.")
     return rule
 
 
@@ -85,13 +85,13 @@ def recommend(points: Sequence[Point], rule: Rule, risk_limit: float | None) -> 
     best = frontier(allowed)
     if rule == "best-utility":
         least = min(best, key=lambda point: point.loss)
-        return Recommendation(rule, least.place, f"the least loss{within}")
+        return Recommendation(rule, least.place, f"lowest loss{within}")
     knee = _knee(best)
     if len(best) == 1:
-        return Recommendation(rule, best[0].place, f"the lowest risk and the least loss{within}")
+        return Recommendation(rule, best[0].place, f"lowest risk and lowest loss{within}")
     if knee is None:
-        return Recommendation(rule, best[0].place, f"the frontier has no knee: the lowest risk{within}")
-    return Recommendation(rule, knee.place, f"the knee of the frontier{within}: furthest below the line of its ends")
+        return Recommendation(rule, best[0].place, f"lowest risk{within}; no setting offers a better trade-off")
+    return Recommendation(rule, knee.place, f"best trade-off between risk and information loss{within}")
 
 
 def _knee(best: Sequence[Point]) -> Point | None:
@@ -240,8 +240,8 @@ def points_of(figures: Sequence[Figures | None], losses: Sequence[float | None])
 RECORD = "settings.jsonl"
 README = "README.txt"
 FOR_THE_CUSTODIAN = (
-    "For the custodian alone. What many settings suppress tells, together, more than any one release may, and "
-    f"{RECORD} holds hashes of the data. Do not hand this folder on, nor any file of it."
+    "Confidential. Do not share this folder or any of its files: comparing suppressed records across settings can "
+    f"reveal individuals, and {RECORD} contains hashes of the data."
 )
 ANOTHER = f"Take another folder for {setting('out')}, or remove that one."
 

@@ -82,7 +82,7 @@ def test_nothing_is_written_unless_asked(place, capsys, shape, words):
     """No file appears without --out; with it a private file with the JSON; it is never written over."""
     before = sorted(place.iterdir())
     assert run(["assess", shape, *words]) == 0
-    assert "For the custodian alone" in capsys.readouterr().out
+    assert "Confidential" in capsys.readouterr().out
     assert sorted(place.iterdir()) == before
 
     assert run(["assess", shape, *words, "--out", "risk.json", "--quiet"]) == 0

@@ -171,7 +171,7 @@ def test_what_is_not_the_same_is_not_gone_on_with(cloister, place):
         (("--grid", "k=2", "--grid", "weight.agee=2"), "Setting k=2 weight.agee=2: "),
         (("--grid", "k=2", "--grid", "search=optmal"), "Did you mean optimal?"),
         (("--grid", "k=2", "--recommend", "kne"), "Did you mean knee?"),
-        (("--grid", "k=2", "--recommend", "best-utility"), "takes the least loss under a limit"),
+        (("--grid", "k=2", "--recommend", "best-utility"), "needs a risk limit"),
         (("--grid", "k=2", "--risk-limit", "2"), "The risk limit is 2"),
     ],
 )

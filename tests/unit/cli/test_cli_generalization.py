@@ -169,8 +169,8 @@ def test_the_report_is_for_people(release):
         'Codes suppressed</th><td class="n">2</td>',
         'Sets of the utility policy (level:1/icd9)</th><td class="n">5</td>',
         'Records that no other record is like, all terms taken together</th><td class="n">1</td>',
-        "Records are numbered in the order of what they hold",
-        "How often suppressed codes occur is not told",
+        "Records are numbered in the order of their contents",
+        "The frequency of suppressed codes is not published",
         "Somebody knows up to 2 codes of a patient",
     ):
         assert words in text
@@ -185,7 +185,7 @@ def test_what_a_policy_does_not_name_is_said(protect, tmp_path, manifest):
 
     assert manifest()["risk"]["smallest_term"] == 1
     assert manifest()["risk"]["terms_below_k"] == 2
-    assert "the privacy policy does not name their codes" in (tmp_path / "release" / "report.html").read_text()
+    assert "the privacy policy does not include their codes" in (tmp_path / "release" / "report.html").read_text()
 
 
 def test_few_patients_without_terms_are_left_out(protect, cloister, diagnoses, tmp_path, manifest):

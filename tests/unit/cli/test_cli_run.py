@@ -80,7 +80,7 @@ def test_the_folder_tells_what_it_holds(place):
     assert [part["name"] for part in manifest["parts"]] == PARTS
     assert {"patients/data.csv", "patients/release.json", "both/clusters.json"} <= manifest["files"].keys()
     assert [report.count(f'<h3 id="part-{name}-s{section}">') for name in PARTS for section in range(1, 10)] == [1] * 36
-    assert report.count("were looked for in the released files by adversaries") == len(PARTS)
+    assert report.count("Simulated adversaries tried to find") == len(PARTS)
     assert report.count("Sign-off</h3>") == 1
     assert "<script" not in report
     figures = json.loads((place / "release" / "report.json").read_text())
@@ -195,7 +195,7 @@ def test_a_dry_run_says_what_would_be_done(cloister, tmp_path):
 
     assert [part["name"] for part in told["parts"]] == PARTS
     assert told["parts"][3]["asked"]["codes"] == "diagnoses, m = 2"
-    assert "Nothing was protected or written" in cloister("run", tmp_path / "job.toml", "--dry-run").out
+    assert "Dry run: nothing was protected or written" in cloister("run", tmp_path / "job.toml", "--dry-run").out
     assert not (tmp_path / "release").exists()
 
 

@@ -58,14 +58,14 @@ def test_what_is_kept_back_is_kept_back_here_too():
     text = "".join(parsed(render_report(said)).text)
 
     assert "<27" in text
-    assert "measured for the custodian, and is not told here" in text
+    assert "are confidential and not shown here" in text
 
 
 def test_a_bound_is_said_to_be_one():
     """Where the share of item chunks is a bound, the page says so."""
     said = manifest()
 
-    assert "without a number, at most" in "".join(parsed(render_report(said)).text)
+    assert "without a count, at most" in "".join(parsed(render_report(said)).text)
 
 
 def test_a_policy_of_frequent_sets_is_named_without_its_sets():
@@ -74,8 +74,8 @@ def test_a_policy_of_frequent_sets_is_named_without_its_sets():
     said = saying(saying(manifest(), "settings", policy="sup:10"), "utility", **sets)
     text = "".join(parsed(render_report(said)).text)
 
-    assert "Which sets are frequent does not follow from the chunks" in text
-    assert "each code is counted exactly" not in text
+    assert "They do not follow from the chunks" in text
+    assert "each code has an exact count" not in text
 
 
 def test_one_pair_is_a_pair():

@@ -103,8 +103,8 @@ def test_a_search_that_was_stopped(gap, bound):
     search = said.search.model_copy(update={"optimal": False, "bound": bound, "gap": gap if bound else None})
     page = render_report(said.model_copy(update={"search": search}))
 
-    assert "ended by its time limit" in page
-    assert ("no transformation loses less than 0.25" in page) == (bound is not None)
+    assert "reached its time limit" in page
+    assert ("loss below 0.25" in page) == (bound is not None)
 
 
 def test_names_are_text():
@@ -153,7 +153,7 @@ def test_the_guarantee_is_in_words():
     text = " ".join(" ".join(parsed(render_report(manifest())).text).split())
 
     assert "is shared by at least 5 records" in text
-    assert "not promised" in text
+    assert "Assumptions and limits" in text
     assert "One row per patient: assumed" in text
 
 
@@ -162,16 +162,16 @@ def test_what_rules_see_to_is_not_said_to_be_open():
     alone = render_report(manifest())
     bounded = render_report(manifest(rule=["k-anonymity=5", "l-diversity:dx=2"], undecided=()))
 
-    assert "may also share a sensitive value" in alone
-    assert "may also share a sensitive value" not in bounded
-    assert "What a class discloses of dx is bounded" in bounded
+    assert "may have the same sensitive value" in alone
+    assert "may have the same sensitive value" not in bounded
+    assert "limit what a class discloses about dx" in bounded
 
 
 def test_a_search_that_proves_nothing_is_named():
     """The page of a policy found by a heuristic does not claim that none is better."""
     page = render_report(manifest(search="igreedy"))
 
-    assert "found by igreedy, which did not prove" in page
+    assert "The search igreedy found the transformation" in page
     assert "proven optimal" not in page
 
 
@@ -208,5 +208,5 @@ def test_the_top_says_what_says_nothing():
     """Columns that say nothing are named in the first section; where each says something, there is no such line."""
     empty = "".join(parsed(render_report(manifest(levels={"age": 1}, accept_empty=True))).text)
 
-    assert "Warning: age is empty in this release" in empty.partition("1. What was released")[0]
+    assert "Warning: age is empty in this release" in empty.partition("1. Release and guarantee")[0]
     assert "empty in this release" not in render_report(manifest())

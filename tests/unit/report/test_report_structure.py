@@ -13,9 +13,9 @@ import pytest
 OUTLINES = Path(__file__).parent / "outlines"
 SHAPES = ["table", "mondrian", "table_with_codes", "disassociation", "generalization", "trajectories", "claims"]
 SECTIONS = [
-    *("1. What was released, and what is guaranteed", "2. Variables, and what was done to each"),
-    *("3. Risk before and after", "4. Simulated attacks", "5. Utility: what was lost, and what can be counted"),
-    *("6. How it was found", "7. Regimes", "8. What is assumed, and what is not promised"),
+    *("1. Release and guarantee", "2. Variables and their protection"),
+    *("3. Risk before and after protection", "4. Simulated attacks", "5. Utility and information loss"),
+    *("6. Method", "7. Regulatory thresholds", "8. Assumptions and limits"),
     "9. Provenance and sign-off",
 ]
 TOLD = {"h1", "h2", "h3", "caption", "figcaption"}
@@ -94,9 +94,9 @@ def test_the_custodians_page_says_so(releases):
     """The report beside the exact figures has them, and is marked; that of the release has neither."""
     for place in releases.values():
         secret, told = ((place / name / "report.html").read_text() for name in ("secret", "release"))
-        assert "must not be handed on" in secret
-        assert "For the custodian alone" in secret
-        assert "must not be handed on" not in told
+        assert "Do not share" in secret
+        assert "Confidential: for the custodian" in secret
+        assert "Do not share" not in told
         assert "None" not in re.sub(r"<style>.*?</style>", "", secret + told, flags=re.DOTALL)
 
 

@@ -165,7 +165,7 @@ def test_a_custodian_from_a_file_never_seen_to_a_verified_release(reading, patie
     reader.look("ui-start")
     reader.click("text=patients.csv", "/new")
     reader.look("ui-new")
-    reader.click("text=Make a job, with guesses", "/roles")
+    reader.click("text=Suggest settings", "/roles")
     reader.look("ui-roles")
     reader.click("text=Save and continue", "/hierarchies")
     reader.look("ui-hierarchies")
@@ -182,7 +182,7 @@ def test_a_custodian_from_a_file_never_seen_to_a_verified_release(reading, patie
     with reader.page.expect_download() as kept:
         reader.page.click("text=Download the report")
     assert b"<h1>" in Path(kept.value.path()).read_bytes()
-    reader.click("text=what it still says", "/utility")
+    reader.click("text=its utility", "/utility")
     reader.look("ui-utility")
     reader.go("/release?job=patients.toml")
     with reader.page.expect_download() as kept:
@@ -205,33 +205,33 @@ def test_a_statistician_looks_at_what_a_stricter_promise_costs(reading, patients
     reader = reading(patients)
     page = reader.page
     reader.click("text=patients.csv", "/new")
-    reader.click("text=Make a job, with guesses", "/roles")
+    reader.click("text=Suggest settings", "/roles")
     page.click("nav.steps >> text=Explore")
     page.wait_for_url(re.compile("/explore"))
     reader.look("ui-explore")
-    page.click("text=Try the frontier of all levels")
+    page.click("text=Compare the frontier of all levels")
     page.wait_for_url(re.compile("/explored"))
     assert page.locator(".frontier .best").count() > 2
     reader.look("ui-frontier")
     reader.go("/explore?job=patients.toml")
     page.fill("#g-k", "3, 11")
-    reader.click("text=Try them", "/explored")
+    reader.click("button:has-text('Compare') >> nth=0", "/explored")
     reader.look("ui-explored")
     for place in (0, 1):
         page.locator("[name=pin]").nth(place).check()
-    reader.click("text=Put those ticked side by side", "pin=1&pin=2")
-    assert "Pinned, side by side" in page.inner_text("main")
+    reader.click("text=Compare selected", "pin=1&pin=2")
+    assert "Selected settings" in page.inner_text("main")
     reader.look("ui-side-by-side")
-    reader.click("text=Take it >> nth=1", "/promise")
+    reader.click("text=Use these settings >> nth=1", "/promise")
     reader.go("/levels?job=patients.toml")
-    reader.click("text=Pin, to compare", "pin=")
-    reader.click("text=Pin >> nth=2", "pin=.*pin=")
+    reader.click("text=Add to comparison", "pin=")
+    reader.click("td >> text=Compare >> nth=2", "pin=.*pin=")
     reader.look("ui-levels")
     before = page.inner_text("#measured")
     page.focus("#level-0")
     page.keyboard.press("ArrowLeft")
     page.wait_for_function("before => document.querySelector('#measured').innerText !== before", arg=before)
-    assert "records would be left out" in page.inner_text("#measured")
+    assert "records would be suppressed" in page.inner_text("#measured")
     reader.done()
 
 
@@ -240,7 +240,7 @@ def test_promises_and_roles_follow_what_is_typed(reading, patients):
     reader = reading(patients)
     page = reader.page
     reader.click("text=patients.csv", "/new")
-    reader.click("text=Make a job, with guesses", "/roles")
+    reader.click("text=Suggest settings", "/roles")
     job = (patients / "patients.toml").read_text()
     page.select_option("#role-5", "drop")
     page.wait_for_selector("text=4 quasi-identifiers")
@@ -269,7 +269,7 @@ def test_a_second_reader_refuses_with_a_reason(reading, release):
     page = reader.page
     assert "Verified just now" in page.inner_text("#verdict")
     reader.look()
-    page.click("text=What is not promised")
+    page.click("text=Assumptions and limits")
     page.fill("#who", "Second Reader")
     page.select_option("#role", "Statistician")
     page.fill("#reason", "The ZIP code is finer than agreed.")
@@ -288,7 +288,7 @@ def test_a_recipient_reads_what_may_be_counted(reading, release):
     reader = reading(release)
     page = reader.page
     assert "shared by at least 5 records" in page.inner_text("#verdict")
-    page.click("text=What may be counted")
+    page.click("nav.jump >> text=Counts")
     assert page.evaluate("document.querySelector(location.hash).getBoundingClientRect().top") < 400
     assert "Loss" in page.inner_text("#s5 >> xpath=..")
     page.go_back()
@@ -333,7 +333,7 @@ def test_a_custodian_without_a_mouse(reading, patients):
     page.wait_for_url(re.compile("/new"))
     steps = ["/hierarchies", "/promise", "/release"]
     for text, then in (
-        ("Make a job, with guesses", "/roles"),
+        ("Suggest settings", "/roles"),
         *(("Save and continue", step) for step in steps),
         ("Protect and verify", "/check"),
     ):
@@ -348,14 +348,14 @@ def test_a_custodian_without_scripts(reading, patients):
     reader = reading(patients, java_script_enabled=False)
     page = reader.page
     reader.click("text=patients.csv", "/new")
-    reader.click("text=Make a job, with guesses", "/roles")
+    reader.click("text=Suggest settings", "/roles")
     for then in ("/hierarchies", "/promise", "/release"):
         reader.click("text=Save and continue", then)
     reader.click("text=Protect and verify", "/check")
     assert "Verified just now" in page.inner_text("#verdict")
     page.goto(f"{reader.base}/levels?job=patients.toml")
     page.click("button:has-text('Measure')")
-    assert "records would be left out" in page.inner_text("#measured")
+    assert "records would be suppressed" in page.inner_text("#measured")
     reader.done()
 
 
@@ -395,7 +395,7 @@ def test_long_names_and_many_columns(reading, tmp_path):
     reader = reading(folder)
     reader.click("text=wide.csv", "/new")
     reader.look()
-    reader.click("text=Make a job, with guesses", "/roles")
+    reader.click("text=Suggest settings", "/roles")
     for path in ("/data", "/roles", "/hierarchies", "/promise", "/release", "/explore"):
         reader.go(f"{path}?job=wide.toml")
         reader.look()

@@ -150,7 +150,7 @@ def test_the_page_of_a_release_shows_every_warning_of_its_run(window, monkeypatc
     shown = opened(again).get("/check", release="patients-release").text
     again.socket.close()
     assert told["warnings"][0] in shown
-    assert "Notes of the run" not in shown
+    assert "Notes for the custodian" not in shown
 
 
 def test_what_is_announced_is_what_runs(window, monkeypatch, capsys):
@@ -308,7 +308,7 @@ def test_stopping_leaves_nothing_half(window):
 
     left = [path.name for path in window.folder.iterdir() if ".partial-" in path.name]
     assert left == []
-    assert ("Back, to change something" in page.text) == (not (window.folder / f"{name}-release").exists())
+    assert ("Back to the settings" in page.text) == (not (window.folder / f"{name}-release").exists())
 
 
 def test_ending_the_server_ends_its_work(window):
@@ -387,7 +387,7 @@ def test_a_part_is_added_and_taken_out(window):
     page = window.get("/part", into="patients.toml").text
     assert "codes.csv" in page
     empty = window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml", "empty": "1"})
-    assert (empty.status_code, "begins with guesses" in empty.text) == (400, True)
+    assert (empty.status_code, "starts with suggested settings" in empty.text) == (400, True)
     page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
     assert page.status_code == 200, page.text
     state = load_job(window.folder / "patients.toml")

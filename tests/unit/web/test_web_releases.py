@@ -138,7 +138,7 @@ def test_an_attack_with_the_original(with_releases):
     stated = with_releases.form_of(page, "/check/attack")
     page = with_releases.wait(with_releases.post("/check/attack", stated))
 
-    assert "What adversaries found" in page.text, page.text
+    assert "Results of the attack" in page.text, page.text
 
 
 @pytest.mark.parametrize("shape", SHAPED)
@@ -154,7 +154,7 @@ def test_a_release_of_a_job_is_attacked_with_what_the_job_names(window, shape, m
 
     assert "original" not in " ".join(form)
     done = window.wait(window.post("/check/attack", form)).text
-    assert "The guarantee held" in done, done
+    assert "The guarantee holds" in done, done
     assert "what adversaries found" in done.lower()
 
 
@@ -213,9 +213,9 @@ def test_settings_are_explored_and_one_is_taken(window):
     assert window.get("/explored", folder="patients-explored-1").status_code == 200
     assert "patients-explored-1" in window.get("/").text
     assert "Records kept, by k" in page.text
-    assert "Pinned" not in page.text
+    assert "Selected settings" not in page.text
     pinned = window.get("/explored", folder="patients-explored-1", pin=["2", "1", "none"]).text
-    table = pinned.partition("Pinned, side by side")[2].partition("</table>")[0]
+    table = pinned.partition("Selected settings")[2].partition("</table>")[0]
     assert re.findall(r"No\. (\d)", table) == ["2", "1"]
     assert re.findall(r">k</th><td>(\d)</td><td>(\d)<", table) == [("8", "3")]
 
@@ -267,7 +267,7 @@ def test_levels_give_what_a_release_with_them_gives(window):
     page = window.get("/levels", job=job)
     assert "proven" in page.text
     loss = float(re.search(r"<dt>loss</dt><dd>([\d.]+)", page.text)[1])
-    left_out = int(re.search(r"(\d+) of 300 records would be left out", page.text)[1])
+    left_out = int(re.search(r"(\d+) of 300 records would be suppressed", page.text)[1])
     page = stepped(window, page, "/levels")
     page = window.wait(stepped(window, page, "/release/run"))
     manifest = json.loads((window.folder / "patients-release" / "patients" / "release.json").read_text())
@@ -290,7 +290,7 @@ def test_a_slider_gives_figures_at_once(window):
     beyond = window.client.post("/levels/measure", data={**form, "level-0": "99999"}, headers=live)
 
     assert fine.status_code == beyond.status_code == 200
-    assert "Not safe" in fine.text
+    assert "Does not satisfy the privacy models" in fine.text
     assert "<html" not in fine.text
 
 
@@ -317,7 +317,7 @@ def test_a_lattice_too_large_to_be_drawn_is_drawn_between_bounds(window, monkeyp
     one = window.get("/levels", job=job, **dict(ends), **{name.replace("low", "high"): level for name, level in ends})
 
     assert 0 < page.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") <= 20
-    assert "too many to measure" in wide.text
+    assert "Too many combinations" in wide.text
     assert 'class="lattice"' not in wide.text
     assert one.text.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") == 1
 
@@ -328,11 +328,11 @@ def test_combinations_are_pinned_side_by_side(window):
     page = stepped(window, window.get("/levels", job=job), "/levels", keep="1")
     loss = re.search(r"<dt>loss</dt><dd>([\d.]+)", page.text)[1]
     page = stepped(window, page, "/levels", keep="1", **{"level-0": "0"})
-    table = page.text.partition("Pinned, side by side")[2].partition("</table>")[0]
+    table = page.text.partition("Selected combinations")[2].partition("</table>")[0]
 
     assert re.search(rf'>loss</th><td class="n">{re.escape(loss)}</td><td class="n">[\d.]+<', table), table
     assert str(page.url).count("pin=") == 2
-    away = window.client.get(plain(re.findall(r'href="([^"]+)" aria-label="Take away', table)[0]))
+    away = window.client.get(plain(re.findall(r'href="([^"]+)" aria-label="Remove', table)[0]))
     assert str(away.url).count("pin=") == 1
 
 

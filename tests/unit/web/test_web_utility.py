@@ -32,7 +32,7 @@ def test_each_column_is_counted_before_and_after(released):
 def test_before_there_is_a_release_it_says_so(window):
     """Nothing is shown of a job that was not protected, or whose release does not hold."""
     made(window)
-    assert "no release of this job yet" in window.get("/utility", job="patients.toml").text
+    assert "no verified release" in window.get("/utility", job="patients.toml").text
 
 
 def test_of_a_release_that_was_changed_nothing_is_shown(released):

@@ -165,7 +165,7 @@ def test_a_register_of_the_population_is_matched(registered):
     for adversary in [*attacks(release), "voter list", "unbounded"]:
         assert assumed_words(adversary, parse_manifest(release.summary()).sensitivity).replace("'", "&#39;") in page
     own = (folder / "own" / "report.html").read_text()
-    for text in ("dx of claims at", "Correlations between the diversities"):
+    for text in ("dx of claims at", "Correlations between the diversity"):
         assert (text in own, text in page) == (True, False)
     assert said_with_original(folder, section) == ""
     (folder / "register.csv").write_text("sex\n" + "\n".join([*REGISTER, "M"]) + "\n")
