@@ -39,8 +39,8 @@ def run_explore(shape: str, options: RunOptions, typed: ExploreOptions, words: K
     exploration, settings = found.exploration, [one.setting for one in found.exploration.outcomes]
     if not exploration.safe:
         raise NoSafeRelease(
-            f"None of {len(settings)} settings gives a safe release; {PAGE} in {typed.out.name} lists the reasons. Allow "
-            "more suppression or coarser hierarchies, or ask for less."
+            f"None of {len(settings)} settings gives a safe release; {PAGE} in {typed.out.name} lists the reasons. "
+            "Allow more suppression or coarser hierarchies, or weaken the guarantee."
         )
     for text in notes_on(settings):
         note(f"Note: {text}.", quiet=quiet)

@@ -147,12 +147,12 @@ def test_the_unweighted_loss_comes_first(cloister, tmp_path):
     told = json.loads((tmp_path / "weighed" / "release.json").read_text())["utility"]
     lost = [1 - share for table in told["kept"].values() for share in table.values()]
     report = (tmp_path / "weighed" / "report.html").read_text()
-    assert re.search(r" risk 0\.\d+ for who picks the likeliest .* 0\.\d+ in the mean .* flagged ", shown)
+    assert re.search(r" risk 0\.\d+ for the most likely candidate .* 0\.\d+ in the mean .* flagged ", shown)
 
     assert told["mean_loss"] != told["loss"]
     assert told["mean_loss"] >= sum(lost) / len(lost) - 0.01
     assert shown.index(f"about {told['mean_loss']:.2f} (mean of") < shown.index(f"about {told['loss']:.2f} (entropy")
-    assert report.index("mean of the quasi-identifiers") < report.index("What was minimized: entropy, weights dx 50")
+    assert report.index("Mean information loss of the quasi-identifiers") < report.index("Minimized loss: entropy, weights dx 50")
     compared = json.loads(cloister("compare", "weighed", "plain", "--json").out)
     assert [one["loss"] for one in compared["releases"]] == [told["mean_loss"], mean_loss(tmp_path / "plain")]
 

@@ -166,12 +166,12 @@ def test_the_report_is_for_people(release):
 
     for words in (
         "<strong>Verified:</strong> Whoever knows of a patient 2 codes or fewer",
-        'Codes suppressed</th><td class="n">2</td>',
+        'Suppressed codes</th><td class="n">2</td>',
         'Sets of the utility policy (level:1/icd9)</th><td class="n">5</td>',
-        'Records that no other record is like, all terms taken together</th><td class="n">1</td>',
+        'Unique records (all terms together)</th><td class="n">1</td>',
         "Records are numbered in the order of their contents",
         "The frequency of suppressed codes is not published",
-        "Somebody knows up to 2 codes of a patient",
+        "The guarantee covers someone who knows up to 2 codes of a patient",
     ):
         assert words in text
     assert "http" not in text.replace("http-equiv", "")
@@ -239,7 +239,7 @@ def test_of_frequent_sets_nothing_is_told(protect, manifest):
     told = manifest()["utility"]
 
     assert [told[name] for name in ("constraints", "constraints_satisfied", "constraints_preserved")] == [None] * 3
-    assert "sup:20: only --custodian-dir says what became of its sets" in " ".join(ran.out.split())
+    assert "sup:20: results for its sets are in --custodian-dir only" in " ".join(ran.out.split())
 
 
 def test_what_is_said(protect):
@@ -467,7 +467,7 @@ def test_attributes_beside_the_codes(protect, cloister, diagnoses, tmp_path, man
     assert rows.columns == ["id", "codes", "sample"]
     assert rows["codes"][0] != rows["codes"][-1]
     assert manifest()["attributes"] == {"columns": {"sample": {"role": "auxiliary"}}}
-    assert "Released as they are, beside the codes: sample." in (out / "report.html").read_text()
+    assert "Released as recorded, in addition to codes: sample." in (out / "report.html").read_text()
     assert cloister("verify", out).code == 0
     assert cloister("verify", out, *original, "--attributes", samples).code == 0
     assert "auxiliary attributes are not those" in cloister("verify", out, *original, "--attributes", others).err
