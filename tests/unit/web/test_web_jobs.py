@@ -180,7 +180,7 @@ def test_a_column_that_is_no_role_any_more_is_undecided(window):
     assert 'undecided = ["sensitive"]' in (window.folder / job).read_text()
 
     page = window.get("/roles", job=job)
-    assert '<option value="sensitive" selected>are sensitive: released as recorded</option>' in page.text
+    assert '<option value="sensitive" selected>release as recorded (sensitive)</option>' in page.text
     stepped(window, page, "/roles", undecided="")
     assert "undecided" not in (window.folder / job).read_text().partition("[protect.qi]")[0].replace("# ", "")
 
@@ -428,7 +428,7 @@ def test_a_database_becomes_a_job(window):
     with duckdb.connect(str(window.folder / "hospital.duckdb")) as changed:
         changed.execute("DELETE FROM patients WHERE sex = 'F'")
     assert sample(window.folder, "data", source).records < before
-    assert "reads files alone" in window.post("/explore", {"job": "from_base.toml", "g:k": "3"}).text
+    assert "needs a file" in window.post("/explore", {"job": "from_base.toml", "g:k": "3"}).text
     page = window.wait(stepped(window, window.get("/release", job="from_base.toml"), "/release/run"))
     assert "Verified just now" in page.text, page.text
 

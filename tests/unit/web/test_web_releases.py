@@ -155,7 +155,7 @@ def test_a_release_of_a_job_is_attacked_with_what_the_job_names(window, shape, m
     assert "original" not in " ".join(form)
     done = window.wait(window.post("/check/attack", form)).text
     assert "The guarantee holds" in done, done
-    assert "what adversaries found" in done.lower()
+    assert "results by the knowledge" in done.lower()
 
 
 def test_parts_of_a_job_are_attacked_together(window, monkeypatch):
@@ -165,13 +165,13 @@ def test_parts_of_a_job_are_attacked_together(window, monkeypatch):
     assert run(["run", "two.toml", "--quiet"]) == 0
     page = window.get("/check", release="out")
     done = window.wait(window.post("/check/attack", window.form_of(page, "/check/attack"))).text
-    assert "people: what adversaries found" in done, done
-    assert "sets: what adversaries found" in done
+    assert "people: results by the knowledge" in done, done
+    assert "sets: results by the knowledge" in done
 
     (window.folder / "two.toml").unlink()
     form = window.form_of(window.get("/check", release="out"), "/check/attack")
     assert (form["original:people"], form["original:sets"]) == ("patients.csv", "codes.csv")
-    assert "sets: what adversaries found" in window.wait(window.post("/check/attack", form)).text
+    assert "sets: results by the knowledge" in window.wait(window.post("/check/attack", form)).text
 
 
 TWO = """
@@ -298,7 +298,7 @@ def test_all_combinations_are_drawn(window):
     """A lattice of a few hundred is drawn whole, and its best safe ones are listed."""
     _, job = made(window)
     page = window.get("/levels", job=job).text
-    count = int(re.search(r"of ([\d,]+) are safe", page)[1].replace(",", ""))
+    count = int(re.search(r"of ([\d,]+) satisfy the privacy models", page)[1].replace(",", ""))
 
     assert page.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") == count
 
