@@ -21,35 +21,35 @@ def guarantee_sentences(manifest: AnyManifest) -> list[str]:
 
 
 OF_ANY = (
-    "A count of labels counts what was released: suppressed records are the unusual ones, not missing at random",
-    "Two releases of the same patients must not be joined or subtracted: neither promises anything about both",
+    "Counts of labels describe the released records: suppressed records are unusual, not missing at random",
+    "Do not link or subtract two releases of the same patients: each guarantee covers one release only",
 )
 OF_A_FORM = {
-    "table": ("Labels of different classes may overlap: the count of one label is a lower bound of its values",),
+    "table": ("Labels of different classes can overlap: the count of a label is a lower bound for its values",),
     "table_with_codes": (
-        "The codes of a row of the data file are drawn at random within its class: relations between codes and columns "
-        "that are not quasi-identifiers are not those of the patients",
-        "Codes may be counted by columns of classes, from the clusters",
+        "Codes were assigned to the rows of a class at random: do not analyse codes together with columns that are not "
+        "quasi-identifiers",
+        "Counts of codes by quasi-identifiers follow from the clusters",
     ),
     "disassociation": (
-        "The data file is one of many data sets that the clusters may stand for: its pairs of codes from different "
-        "chunks are drawn at random",
-        "Combinations of codes, regressions on them and clusters of patients need several reconstructions or bounds; "
-        "a code's own count needs neither",
-        "Nothing follows for a single record: no record of the data file is a patient's",
+        "The data file is one of many data sets consistent with the clusters: pairs of codes from different chunks are "
+        "random",
+        "Combinations of codes, regressions and clusters of patients need several reconstructions or bounds; the count "
+        "of a single code does not",
+        "Draw no conclusions from a single record: no record of the data file is a patient",
     ),
     "generalization": (
-        "A term says that one or more of its codes are there: their number, and which, must not be analysed",
-        "A code that is nowhere in the release may be suppressed: its absence says nothing",
+        "A term means at least one of its codes: do not analyse which codes, or how many",
+        "A code that does not occur in the release may be suppressed: its absence has no meaning",
     ),
     "trajectories": (
-        "Pairs may be suppressed: the absence of a code, the number of codes and the time between two say little",
-        "All patients of a cluster have one sequence: its variance within the cluster is lost",
+        "Pairs can be suppressed: the absence of a code, the number of codes and the time between two are unreliable",
+        "All patients of a cluster have the same sequence: the variance within a cluster is lost",
     ),
     "claims": (
-        "Patients with many claims are truncated and cells are suppressed, as flags say: sums and numbers of claims "
-        "are too low for them",
-        "Days since the first claim are no dates: seasons and trends of calendar time cannot be analysed",
+        "Claims are truncated and cells suppressed where flags are set: sums and numbers of claims of these patients "
+        "are too low",
+        "Days since the first claim are not dates: seasons and calendar trends cannot be analysed",
     ),
 }
 
@@ -71,7 +71,7 @@ def use_sentences(manifest: AnyManifest) -> list[str]:
 def recorded_codes(codes: int, changed: int | None = 0) -> str:
     """Return which codes are released as recorded; ``changed``: how many are not, None where that is not known yet."""
     if changed is None:
-        return f"as many of the {codes:,} codes as the rules allow"
+        return f"as many of the {codes:,} codes as the privacy models allow"
     return f"{codes - changed:,} of {codes:,} codes" if changed else f"all {codes:,} codes"
 
 
@@ -92,10 +92,10 @@ def of_table(manifest: "TableManifest") -> list[str]:
 def accepted_words(one: "AcceptedColumn") -> str:
     """Return how a column that the releaser accepted undoes the protection of others."""
     if one.about is not None:
-        return f"{one.column} is released as recorded, and says more of {one.about} than its labels do"
+        return f"{one.column} is released as recorded and reveals more about {one.about} than its labels"
     if one.why == "free text":
-        return f"{one.column} holds texts of several words, most of which one record has alone"
-    return f"{one.column} is left out, and repeats: if it tells patients apart, k counts records and not patients"
+        return f"{one.column} contains free text, most of which occurs in one record only"
+    return f"{one.column} is not released, and its values repeat: if it identifies patients, k counts records instead"
 
 
 def of_table_with_codes(manifest: "TableWithCodesManifest") -> list[str]:
@@ -107,8 +107,8 @@ def of_codes(manifest: "TableManifest") -> list[str]:
     """Return what is promised of the codes of a table; nothing where there are none."""
     codes = codes_of(manifest)
     return [
-        f"For the quasi-identifiers of a patient and {_codes_known(rule.m)} of it there is a data set that could have "
-        f"led to this release in which at least {rule.k} records have them all"
+        f"For the quasi-identifiers and {_codes_known(rule.m)} of a patient, at least {rule.k} records have all of "
+        "them in some data set that could have led to this release"
         for rule in (codes.guarantee.rules if codes else ())
     ]
 
@@ -121,17 +121,17 @@ def of_trajectories(manifest: "TrajectoriesManifest") -> list[str]:
     """Return what is promised of trajectories."""
     rule, *diversity = manifest.guarantee.rules
     sentences = [
-        "Any combination of a patient's codes and ages matches no released trajectory or those of at least "
+        "Any combination of codes and ages of a patient matches the released trajectories of no patient or of at least "
         f"{rule.k} patients"
     ]
     for of in diversity:
         what = (
-            "a released code stands for a sensitive one of at most one in {l}"
+            "a released code means a sensitive one of at most one in {l}"
             if of.column is None
-            else "at most one in {l} has the same value of {column!r}; a missing value is none"
+            else "at most one in {l} has the same value of {column!r} (missing values do not count)"
         )
         told = what.format(l=of.l, column=of.column)
-        sentences.append(f"Of the patients who share a trajectory, {told}")
+        sentences.append(f"Among patients with the same trajectory, {told}")
     return sentences
 
 
@@ -140,10 +140,10 @@ def of_chunks(manifest: "DisassociationManifest") -> list[str]:
     rule, *diversity = manifest.guarantee.rules
     but = " other than the sensitive ones" if diversity else ""
     return [
-        f"For {_codes_known(rule.m)}{but} of a patient there is a data set that could have led to this release in "
-        f"which at least {rule.k} records hold them all",
+        f"For {_codes_known(rule.m)}{but} of a patient, at least {rule.k} records have all of them in some data set "
+        "that could have led to this release",
         *(
-            f"Each sensitive code stands apart from all others, and at most one record in {of.l} of a cluster holds it"
+            f"Sensitive codes are separated from all others, and at most one of {of.l} records of a cluster has each"
             for of in diversity
         ),
     ]
@@ -151,16 +151,16 @@ def of_chunks(manifest: "DisassociationManifest") -> list[str]:
 
 def of_terms(manifest: "GeneralizationManifest") -> list[str]:
     """Return what is promised of generalized code sets."""
-    rule = manifest.guarantee.rules[0]
+    rule, often = manifest.guarantee.rules[0], ""
     if rule.model == "privacy-constrained anonymity":
         known = f"a set of codes of the privacy policy {rule.privacy}, or a part of one"
     else:
         known = "one code" if rule.m == 1 else f"{rule.m} codes or fewer"
         if manifest.settings.repeats:
-            known += f", and that the patient has {'it' if rule.m == 1 else 'each'} at least so often"
+            often = f", and at least how often {'it' if rule.m == 1 else 'each'} was recorded,"
     return [
-        f"Whoever knows of a patient {known}, and looks for the terms that these codes are in, finds no record or at "
-        f"least {rule.k}"
+        f"Someone who knows {known} of a patient{often} finds no record or at least {rule.k} by the terms with these "
+        "codes"
     ]
 
 
@@ -168,21 +168,20 @@ def of_claims(manifest: "ClaimsManifest") -> list[str]:
     """Return what is promised of claims."""
     rule, known = manifest.guarantee.rules[0], manifest.risk.known  # known: values of a column, in the mean
     sentences = [
-        "Whoever knows the quasi-identifiers of a patient and, of each quasi-identifier of claims by itself, up to "
-        f"{rule.power} values of the patient ({known:.1f} in the mean), and picks one of those who fit at random, "
-        f"names the right patient with a chance of at most {rule.threshold:g}, in the mean over patients and what "
-        "is known of them",
-        f"At most a share of {rule.threshold:g} of such attacks leaves fewer than {rule.k} candidates, the right "
-        "one among them",
+        "Someone who knows the quasi-identifiers of a patient and up to "
+        f"{rule.power} values of each quasi-identifier of claims by itself ({known:.1f} in the mean), and picks one of "
+        f"the matching patients at random, identifies the right patient with a probability of at most "
+        f"{rule.threshold:g}, in the mean over patients and known values",
+        f"At most a share of {rule.threshold:g} of such attacks leaves fewer than {rule.k} candidates that include the "
+        "right patient",
     ]
     if rule.flag_aware == "bounded":
         sentences.append(
-            "The first holds as well against somebody who lets values be missing where flags say that some were left "
-            "out, who then picks at random among those who fit, or among those who lack fewest values"
+            "The limit of the mean probability also holds for someone who allows values to be missing where flags mark "
+            "suppression or truncation, and picks at random among all candidates or among those with the fewest "
+            "missing values"
         )
     if rule.likeliest == "bounded":
-        sentences.append(
-            "The first holds as well against somebody who picks the likeliest of those who fit, not one at random"
-        )
+        sentences.append("The limit of the mean probability also holds for someone who picks the most likely candidate")
     held = rule.patients_of_a_label
-    return [*sentences, f"Each label of a quasi-identifier is held by at least {held} released patients"]
+    return [*sentences, f"At least {held} released patients have each released label of a quasi-identifier"]

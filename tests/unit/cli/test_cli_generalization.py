@@ -165,7 +165,7 @@ def test_the_report_is_for_people(release):
     text = " ".join((release / "report.html").read_text().split())
 
     for words in (
-        "<strong>Verified:</strong> Whoever knows of a patient 2 codes or fewer",
+        "<strong>Verified:</strong> Someone who knows 2 codes or fewer of a patient",
         'Suppressed codes</th><td class="n">2</td>',
         'Sets of the utility policy (level:1/icd9)</th><td class="n">5</td>',
         'Unique records (all terms together)</th><td class="n">1</td>',

@@ -16,7 +16,7 @@ def test_which_codes_are_as_recorded_is_one_sentence():
     """All of them, some of them, or as many as turns out."""
     assert recorded_codes(1470) == "all 1,470 codes"
     assert recorded_codes(1470, 458) == "1,012 of 1,470 codes"
-    assert recorded_codes(1470, None) == "as many of the 1,470 codes as the rules allow"
+    assert recorded_codes(1470, None) == "as many of the 1,470 codes as the privacy models allow"
 
 
 @pytest.mark.parametrize("method", ["disassociation", "cba"])
@@ -32,5 +32,5 @@ def test_the_report_agrees_with_what_was_announced(tmp_path, method):
     if method == "disassociation":
         assert announced == stated == f"all {codes:,} codes"
     else:
-        assert announced == f"as many of the {codes:,} codes as the rules allow"
+        assert announced == f"as many of the {codes:,} codes as the privacy models allow"
         assert stated.endswith("codes")
