@@ -15,7 +15,7 @@ from typing import TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
-from cloister.errors import InputError, did_you_mean, setting
+from cloister.errors import InputError, did_you_mean, joined, setting
 from cloister.search import Report
 from cloister.settings.constraints import Constraint, ForEach, Interval, Kind, WordsOr, holds_list
 from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
@@ -87,7 +87,7 @@ def options_of(
         check_kind(known[name], value)
     needed = [name for name, one in known.items() if one.default is MISSING and name not in given]
     if needed:
-        raise InputError(f"{verb} needs {' and '.join(setting(name) for name in needed)}.")
+        raise InputError(f"{verb} needs ", joined(" and ", (setting(name) for name in needed)), ".")
     return record(**fixed, **{known[name].name: _plain(value, known[name]) for name, value in given.items()})
 
 

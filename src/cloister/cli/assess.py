@@ -14,7 +14,7 @@ from cloister.cli.options import (
     AssessTrajectoriesOptions,
 )
 from cloister.cli.output import Screen, note, print_json, show
-from cloister.errors import InputError
+from cloister.errors import InputError, Message
 from cloister.io import CodeColumns, EventColumns, Query, write_private
 from cloister.io.columns import check_header
 from cloister.pipeline.table_request import split_wanted
@@ -142,7 +142,7 @@ def _tell(options: AssessOptions, source: str, risk: Figures, notes: Sequence[st
         print_json(summary)
         return
     for line in notes:
-        note(f"Note: {line}.", quiet=options.quiet)
+        note(Message("Note: ", line, "."), quiet=options.quiet)
     if not options.quiet:
         sets = risk.get("attributes", [])
         sizes = [len(one["columns"]) for one in sets]

@@ -244,9 +244,11 @@ class QueryOptions(SayingOptions):
             "CODE@AGE|CODE@LOW-HIGH",
         ),
     ] = ()
-    hierarchy: Annotated[
+    hierarchies: Annotated[
         tuple[str, ...],
-        Help("The hierarchy file of a column; of trajectories of code or age. Repeatable.", "COLUMN=FILE"),
+        Help(
+            "The hierarchy file of a column; of trajectories of code or age. Repeatable.", "COLUMN=FILE", "--hierarchy"
+        ),
     ] = ()
     privacy: Annotated[
         str | None, Help("Of generalized code sets: the privacy policy, where the release does not have it.", "PRIVACY")

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from cloister.errors import InputError, NoSafeRelease, did_you_mean, setting
+from cloister.errors import InputError, Message, NoSafeRelease, did_you_mean, setting
 from cloister.io import is_taken, write_private
 from cloister.io.write import cannot_write
 from cloister.results import Figures as Content
@@ -243,7 +243,7 @@ FOR_THE_CUSTODIAN = (
     "For the custodian alone. What many settings suppress tells, together, more than any one release may, and "
     f"{RECORD} holds hashes of the data. Do not hand this folder on, nor any file of it."
 )
-ANOTHER = f"Take another folder for {setting('out')}, or remove that one."
+ANOTHER = Message("Take another folder for ", setting("out"), ", or remove that one.")
 
 
 @dataclass
@@ -283,7 +283,7 @@ def open_record(folder: Path | None, identity: Mapping[str, object], settings: S
         write_private(folder / RECORD, _line(_head(identity)))
     path = folder / RECORD
     if path.is_symlink() or not path.is_file():
-        raise InputError(f"{folder.name} exists already and holds no exploration. {ANOTHER}")
+        raise InputError(f"{folder.name} exists already and holds no exploration. ", ANOTHER)
     with path.open("r+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -292,8 +292,9 @@ def open_record(folder: Path | None, identity: Mapping[str, object], settings: S
             is_ours = False
         if not is_ours:
             raise InputError(
-                f"Another command is exploring into {folder.name}. Wait for it, or take another folder for "
-                f"{setting('out')}."
+                f"Another command is exploring into {folder.name}. Wait for it, or take another folder for ",
+                setting("out"),
+                ".",
             )
         yield Record(_read_outcomes(file, folder.name, identity, settings), file)
 
@@ -324,10 +325,10 @@ def _read_outcomes(
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         head = None
     if not isinstance(head, dict):
-        raise InputError(f"{RECORD} of {name} cannot be read. {ANOTHER}", file=RECORD)
+        raise InputError(f"{RECORD} of {name} cannot be read. ", ANOTHER, file=RECORD)
     for key, what in (("cloister", "by another version"), ("asked", "with other options"), ("files", "of other data")):
         if head.get(key) != _head(identity)[key]:
-            raise InputError(f"{name} holds an exploration {what}, which cannot be gone on with. {ANOTHER}")
+            raise InputError(f"{name} holds an exploration {what}, which cannot be gone on with. ", ANOTHER)
     if [one.setting for one in done] != list(settings[: len(done)]):
-        raise InputError(f"{RECORD} of {name} has other settings than were asked for. {ANOTHER}", file=RECORD)
+        raise InputError(f"{RECORD} of {name} has other settings than were asked for. ", ANOTHER, file=RECORD)
     return done

@@ -22,7 +22,8 @@ from cloister.jobs.job import Job
 from cloister.jobs.job_file import parse_job
 from cloister.settings.declaration import Keywords
 from cloister.settings.reading import ReadingWords, how_read
-from cloister.shapes.claims.method.first_plan import filled_template, roles_of, toml_text
+from cloister.settings.toml import toml_text
+from cloister.shapes.claims.method.first_plan import filled_template, roles_of
 from cloister.sources import form_of, parse_profile, read_table
 
 from .running import JobRun, prepare_part
@@ -166,12 +167,12 @@ def _settings(asked: FirstJobRequest, frame: pl.DataFrame, roles: Mapping[str, s
 
 
 def _read_back(text: str) -> Job:
-    problem = ""
+    problem: str = ""
     try:
         return parse_job(text, "the job")
     except InputError as error:
-        problem = error.text
-    raise InternalError(f"The first job does not read back: {problem}")
+        problem = error.message
+    raise InternalError("The first job does not read back: ", problem)
 
 
 def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
@@ -213,7 +214,7 @@ def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
         except (InputError, NoSafeRelease) as error:
             new = [column for column in error.columns if column not in left_out]
             if isinstance(error, NoSafeRelease) and not new:
-                return replace(made, problem=error.text)
+                return replace(made, problem=error.message)
             if not new:
                 raise
             left_out |= dict.fromkeys(new, UNDOES)

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from cloister.errors import NamedSetting
 from cloister.settings.constraints import COLUMN, Described, Interval, Kind
 from cloister.settings.declaration import Given, Keywords, settings_of
 from cloister.settings.reading import ReadingWords
@@ -66,7 +67,7 @@ def section_of(shape: str) -> type:
     return make_dataclass(f"Section{shape.title()}", made, frozen=True, namespace={"__pydantic_config__": STRICT})
 
 
-def part_of(shape: str, section: Keywords, file: str, inside: Sequence[str] = ()) -> Part:
+def part_of(shape: str, section: Keywords, file: str | NamedSetting, inside: Sequence[str] = ()) -> Part:
     """Return what a section asks."""
     read: Kind = parse_section(section, section_of(shape), file, inside)
     keywords = {one.name: getattr(read, one.name) for one in fields(read)}

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cloister.engines.choice import check_memory_or_spark, is_spark
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, joined, name_few, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import CodeColumns
@@ -54,15 +54,20 @@ class CodesShape(KeyedShape[CodesOptions]):
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
         if options.ids not in IDS:
             raise InputError(
-                f"{setting('ids')} can be {' or '.join(IDS)} for code sets in this version: records of data.csv may be "
-                "reconstructed ones, which are no patient's, so that none can have a patient's id."
+                setting("ids"),
+                f" can be {' or '.join(IDS)} for code sets in this version: records of data.csv may be reconstructed "
+                "ones, which are no patient's, so that none can have a patient's id.",
             )
         check_words(options)
         for name, methods in METHODS_OF.items():
             if getattr(options, name) is not None and options.method not in methods:
                 raise InputError(
-                    f"{setting(name)} is for the method {' or '.join(methods)}, but the method is {options.method}. "
-                    f"Leave it out, or choose another method with {setting('method')}."
+                    setting(name),
+                    f" is for {name_few(methods, ' and ')} alone, but ",
+                    setting("method", options.method),
+                    " was asked for. Leave it out, or ask for ",
+                    joined(" or ", (setting("method", method) for method in methods)),
+                    ".",
                 )
         check_threads(options.threads)
         check_seed(options.seed)
@@ -181,7 +186,7 @@ class PreparedTerms(PreparedCodes):
             notes.append(f"{unknown:,} of {len(names):,} {do} not occur in the data; write codes as they do")
         assert manifest.form == "generalization"
         if describe_largest_term(manifest.utility.largest_term, manifest.utility.codes):
-            notes.append(f"with cba and ugaclip, smaller sets of {setting('policy')} keep codes apart")
+            notes.append(Message("with cba and ugaclip, smaller sets of ", setting("policy"), " keep codes apart"))
         return notes
 
 
@@ -245,7 +250,7 @@ def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) 
     """Return what settings by name ask of disassociation, as the command line or Python has them."""
     check_numbers(CodesOptions, keywords)
     if isinstance(keywords.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
-        raise InputError(f"{setting('sensitive')} is one text, but must be a list of codes.")
+        raise InputError(setting("sensitive"), " is one text, but must be a list of codes.")
     looked_up = _looked_up(keywords, given)
     sensitive = known_codes(keywords.get("sensitive") or (), given.codes, "sensitive codes")
     return build_request(DisassociationRequest, keywords, sensitive=sensitive, accuracy=accuracy, **looked_up)
@@ -286,15 +291,19 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
 
     if options.visit is not None and not str(options.privacy or "").startswith("visits:"):
         raise InputError(
-            f"{setting('visit')} names a column of a file of visits. Give {setting('privacy', 'visits:FILE')}, or "
-            "leave it out."
+            setting("visit"),
+            " names a column of a file of visits. Give ",
+            setting("privacy", "visits:FILE"),
+            ", or leave it out.",
         )
     if options.privacy is None:
         return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
     if options.m is not None:
         raise InputError(
-            f"{setting('m')} stands for all sets of so many codes, and {setting('privacy')} names the sets. Give one "
-            "of them."
+            setting("m"),
+            " stands for all sets of so many codes, and ",
+            setting("privacy"),
+            " names the sets. Give one of them.",
         )
     if isinstance(options.privacy, PrivacyPolicy):
         # One of all sets is made again, since it promises something of all sets of these codes.
@@ -331,11 +340,11 @@ def _checked_on_spark(options: CodesOptions) -> Path:
     }
     for option, is_asked in needing.items():
         if is_asked:
-            raise InputError(f"{option} needs all records in one place. Leave it out, or give {IN_MEMORY}.")
+            raise InputError(option, " needs all records in one place. Leave it out, or give ", IN_MEMORY, ".")
     if not isinstance(options.data, Path):
-        raise InputError(f"Spark reads files, and no queries of databases. Give a file, or {IN_MEMORY}.")
+        raise InputError("Spark reads files, and no queries of databases. Give a file, or ", IN_MEMORY, ".")
     if parse_profile(options.data) is not None:
-        raise InputError(f"Spark reads files, and no collections by a profile. Give {IN_MEMORY}.")
+        raise InputError("Spark reads files, and no collections by a profile. Give ", IN_MEMORY, ".")
     if not options.data.exists():
         raise InputError(f"{display_name(options.data)} does not exist.", file=display_name(options.data))
     return options.data

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, NamedSetting, joined, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.io import CodeColumns, Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
@@ -58,8 +58,10 @@ class TableShape(KeyedShape[TableOptions]):
         if options.table is not None:
             if not is_database(options.engine):
                 raise InputError(
-                    f"{setting('table')} names a table in a database. Give the address of the database as "
-                    f"{setting('engine')}, too."
+                    setting("table"),
+                    " names a table in a database. Give the address of the database as ",
+                    setting("engine"),
+                    ", too.",
                 )
             check_table_name(options.table)
 
@@ -74,7 +76,7 @@ class TableShape(KeyedShape[TableOptions]):
         if options.codes is None or options.codes not in job.sources:
             return options
         if options.engine not in ("auto", "memory"):
-            raise InputError(f"A table with a source of codes needs its rows. Give {IN_MEMORY}, or leave it out.")
+            raise InputError("A table with a source of codes needs its rows. Give ", IN_MEMORY, ", or leave it out.")
         return JoinedOptions(**vars(replace(options, engine="memory")), codes_from=job.sources[options.codes])
 
     def prepare(self, options: TableOptions, run: Run, read: Source | None = None) -> Prepared:
@@ -242,7 +244,7 @@ def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Sou
     return with_codes(table, options.id, given.codes, options.codes, given.name)
 
 
-def _needs_rows(options: TableOptions) -> str | None:
+def _needs_rows(options: TableOptions) -> NamedSetting | None:
     """The first option that needs the rows of the table; None if nothing was asked for that does."""
     needing = [
         setting(name, options.method or "") if name == "method" else setting(name) for name in options.needing_rows()
@@ -266,7 +268,10 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
     if options.codes is None:
         if given:
             raise InputError(
-                f"{', '.join(given)}: for a column of codes only. Name it with {setting('codes')}, or leave it out."
+                joined(", ", given),
+                ": for a column of codes only. Name it with ",
+                setting("codes"),
+                ", or leave it out.",
             )
         return None
     from cloister.shapes.table_with_codes.format.data import CodesRequested

@@ -54,9 +54,10 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
         if options.ids != "number":
             raise InputError(
-                f"{setting('ids')} can be number alone for trajectories in this version: the number holds the pairs of "
-                "a patient together, so that it cannot be dropped, and it follows from what is released, so that it "
-                "links nothing."
+                setting("ids"),
+                " can be number alone for trajectories in this version: the number holds the pairs of a patient "
+                "together, so that it cannot be dropped, and it follows from what is released, so that it links "
+                "nothing.",
             )
         check_words(options)
         if options.seed < 0:
@@ -64,8 +65,12 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         check_threads(options.threads)
         if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
             raise InputError(
-                f"{setting('diversity')} is about something sensitive. Name it with {setting('sensitive')} or "
-                f"{setting('sensitive_codes')}."
+                setting("diversity"),
+                " is about something sensitive. Name it with ",
+                setting("sensitive"),
+                " or ",
+                setting("sensitive_codes"),
+                ".",
             )
         if len(options.sensitive or ()) > 1:
             raise InputError("One sensitive column can be named in this version. Leave out the others.")
@@ -185,7 +190,7 @@ def _block(word: str | int) -> str | int:
     if isinstance(word, int) or word in ("auto", "off"):
         return word
     if not word.isascii() or not word.isdigit():
-        raise InputError(f"{setting('block')} can be auto, off or a number of patients, not {word!r}.")
+        raise InputError(setting("block"), f" can be auto, off or a number of patients, not {word!r}.")
     return int(word)
 
 

@@ -1,13 +1,16 @@
 """Results in words and pictures. Computes nothing; reads only manifests."""
 
-from .page import render_comparison, render_exploration, render_job, render_readme, render_report, report_files, screen
+from .page import render_comparison, render_exploration, render_job, render_readme, render_report, report_files
+from .terminal import Facts, Grid, blocks_of
 
 __all__ = [
+    "Facts",
+    "Grid",
+    "blocks_of",
     "render_comparison",
     "render_exploration",
     "render_job",
     "render_readme",
     "render_report",
     "report_files",
-    "screen",
 ]

@@ -198,7 +198,7 @@ def check_word(name: str, word: str, known: Iterable[str]) -> None:
     """Refuse a word that a setting does not have."""
     if word not in (words := tuple(known)):
         hint = did_you_mean(word, words) if isinstance(word, str) else ""
-        raise InputError(f"{setting(name)} can be {alternatives(words)}, not {word!r}.{hint}")
+        raise InputError(setting(name), f" can be {alternatives(words)}, not {word!r}.{hint}")
 
 
 def check_numbers(record: type, keywords: Keywords) -> None:
@@ -206,7 +206,7 @@ def check_numbers(record: type, keywords: Keywords) -> None:
     for one in settings_of(record):
         value = keywords.get(one.name)
         if isinstance(one.constraint, Interval) and value is not None and not one.constraint.accepts(value):
-            raise InputError(f"{setting(one.word)} is {value!r}, but must be {one.allowed}.")
+            raise InputError(setting(one.word), f" is {value!r}, but must be {one.allowed}.")
 
 
 def check_threads(threads: int | None) -> None:

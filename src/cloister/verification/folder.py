@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from cloister.errors import GuaranteeViolation, InputError, setting
+from cloister.errors import GuaranteeViolation, InputError, Message, joined, setting
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import is_job, part_names
 from cloister.jobs.recheck import recheck_job
@@ -100,8 +100,9 @@ def verify_folder(
     if unknown:
         names = ", ".join(sorted({name for name, _ in verdict.unchecked})) or "nothing"
         raise InputError(
-            f"{place.name} has nothing unchecked of the name {unknown[0]}. Not checked was: {names}. Leave it out of "
-            f"{setting('accept_unchecked')}."
+            f"{place.name} has nothing unchecked of the name {unknown[0]}. Not checked was: {names}. Leave it out of ",
+            setting("accept_unchecked"),
+            ".",
         )
     return verdict.accepting(accept_unchecked)
 
@@ -112,9 +113,9 @@ def _without_failures(place: Path, request: Request) -> Verdict:
     verdict = _of_job(place, manifest, request) if is_job(manifest) else _of_release(place, manifest, request)
     if verdict.failures:
         # Nothing published says how the original was read: markers of missing values may be a patient's.
-        again = f" The original must be read as it was then: name {setting('missing')} and the like again."
+        again = Message(" The original must be read as it was then: name ", setting("missing"), " and the like again.")
         compared = "" if request.original is None else again
-        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.{compared}")
+        raise GuaranteeViolation(f"{place.name} does not hold: ", joined("; ", verdict.failures), ".", compared)
     return verdict
 
 
@@ -145,7 +146,7 @@ def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
     expected = {"m": request.m is not None, "qi": bool(request.quasi_identifiers)}
     strange = [setting(name) for name, is_asked in expected.items() if is_asked and name not in looked_at]
     if strange:
-        raise InputError(f"{' and '.join(strange)}: not for {shape.title}. Leave it out.")
+        raise InputError(joined(" and ", strange), f": not for {shape.title}. Leave it out.")
     if request.k is not None:
         KAnonymity(request.k)  # refuses what no release can promise
     return check_folder(place, manifest, load(form.checker)(), request)

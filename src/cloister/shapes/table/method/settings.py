@@ -144,20 +144,28 @@ def _of_patients(request: TableRequest) -> TableRequest:
         return request
     if request.id not in (None, column) or request.patient not in (None, column):
         raise InputError(
-            f"Two columns were named that tell patients apart. Name one: as {setting('id')} if it must not repeat, as "
-            f"{setting('patient')} if a patient may have several records."
+            "Two columns were named that tell patients apart. Name one: as ",
+            setting("id"),
+            " if it must not repeat, as ",
+            setting("patient"),
+            " if a patient may have several records.",
         )
     if request.ids is Ids.HMAC:
         raise InputError(
-            "Keyed ids would join the records of a patient across classes, where fewer patients have them all. Release "
-            f"numbers instead, which begin anew in each class, or no ids: {setting('ids', 'number')} or "
-            f"{setting('ids', 'drop')}."
+            "Keyed ids would join the records of a patient across classes, where fewer patients have them all. "
+            "Release numbers instead, which begin anew in each class, or no ids: ",
+            setting("ids", "number"),
+            " or ",
+            setting("ids", "drop"),
+            ".",
         )
     counting = [rule.model for rule in request.rules if isinstance(rule, KMap | DeltaPresence | NoAttack | TableRule)]
     if counting:
         raise InputError(
-            f"The rule {counting[0]} counts records as people, but {setting('patient')} says that a patient may have "
-            "several. Leave out one of the two, or reduce the table to one record a patient."
+            f"The rule {counting[0]} counts records as people, but ",
+            setting("patient"),
+            " says that a patient may have several. Leave out one of the two, or reduce the table to one record "
+            "a patient.",
         )
     k = next((rule.k for rule in request.rules if isinstance(rule, KAnonymity)), request.k)
     rules = request.rules if request.patients else (*request.rules, KPatients(k, column))
@@ -167,7 +175,7 @@ def _of_patients(request: TableRequest) -> TableRequest:
 def check_settings(request: TableRequest) -> TableRequest:
     """Return the request if its settings make sense by themselves; columns are checked against the data later."""
     if not request.rules:
-        raise InputError(f"No privacy rule was given. Give at least k-anonymity, as with {setting('k', '5')}.")
+        raise InputError("No privacy rule was given. Give at least k-anonymity, as with ", setting("k", 5), ".")
     check_search(request.search_name, request.store)
     check_numbers(TableSettings, {"time_limit": request.time_limit, "merge_bound": request.merge_bound})
     check_threads(request.threads)

@@ -44,7 +44,9 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
         if request.counted is None:
             raise InputError(
                 f"The records of this release are in the table {manifest.table.name} of a database. Name the database "
-                f"as {setting('engine')}, to have them counted there."
+                "as ",
+                setting("engine"),
+                ", to have them counted there.",
             )
         return request.counted(manifest)
 
@@ -237,8 +239,11 @@ def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
     name, colon, _ = spec.partition("/")[0].partition(":")
     if is_file or name not in BUILDERS or not (colon or "/" not in spec):
         raise InputError(
-            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
-            f"{setting('hierarchies', 'DIR')} or {setting('qi', f'{column}=FILE')}.",
+            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with ",
+            setting("hierarchies", "DIR"),
+            " or ",
+            setting("qi", {column: "FILE"}),
+            ".",
             column=column,
         )
     return parse_hierarchy(spec)

@@ -17,7 +17,9 @@ def k_of(request: TableRequest) -> int:
     found = [rule.k for rule in request.rules if isinstance(rule, KAnonymity)]
     if not found:
         raise InputError(
-            f"Codes are protected within classes of k records: give k-anonymity as a rule, as with {setting('k', '5')}."
+            "Codes are protected within classes of k records: give k-anonymity as a rule, as with ",
+            setting("k", 5),
+            ".",
         )
     return max(found)
 
@@ -38,8 +40,11 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequest
     column = asked.column
     if not request.quasi_identifiers:
         raise InputError(
-            f"No quasi-identifier was named. Name them with {setting('qi')} or give a folder with "
-            f"{setting('hierarchies')}."
+            "No quasi-identifier was named. Name them with ",
+            setting("qi"),
+            " or give a folder with ",
+            setting("hierarchies"),
+            ".",
         )
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)

@@ -201,8 +201,10 @@ def encode(source: EventSource) -> Trajectories:
     odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
     source.refuse(
         odd,
-        f"{{count}} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the first). "
-        "Correct or remove them.",
+        lambda n, place: (
+            f"{n} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({place} is the "
+            "first). Correct or remove them."
+        ),
         source.columns.code,
     )
     vocabulary = [str(code) for code in source.codes.unique().sort()]
@@ -295,7 +297,7 @@ class TrajectoriesRequest:
         object.__setattr__(self, "weights", weights_of(*self.weights))
         most = self.max_loss
         if most is not None and (isinstance(most, bool | str) or not 0 <= most <= 1):
-            raise InputError(f"{setting('max_loss')} is {self.max_loss!r}, but must be a number from 0 to 1.")
+            raise InputError(setting("max_loss"), f" is {self.max_loss!r}, but must be a number from 0 to 1.")
         if self.workload is not None:
             percent_of(self.workload)
         if isinstance(self.block, str):

@@ -62,9 +62,11 @@ def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
     vocabulary, hierarchy = given.trajectories.vocabulary, request.code_hierarchy
     outside = hierarchy.outside(vocabulary) if request.on_unknown_code is Unknown.ERROR else []
     if outside and given.source is not None:
-        message = unknown_codes(len(outside), len(vocabulary), hierarchy)
-        message = message.replace(". Correct", f" ({given.name}, {{place}} is the first). Correct", 1)
-        given.source.refuse(given.source.codes.is_in(outside), message, given.columns.code)
+        given.source.refuse(
+            given.source.codes.is_in(outside),
+            lambda _n, place: unknown_codes(len(outside), len(vocabulary), hierarchy, f"{given.name}, {place}"),
+            given.columns.code,
+        )
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
@@ -81,8 +83,9 @@ def attributes_of(table: AttributesTable | None, n_patients: int, sensitive: str
     if table is None:
         if sensitive is not None:
             raise InputError(
-                f"The sensitive column {sensitive!r} is looked for in an attributes file. Give one with "
-                f"{setting('attributes')}."
+                f"The sensitive column {sensitive!r} is looked for in an attributes file. Give one with ",
+                setting("attributes"),
+                ".",
             )
         return Attributes(np.zeros(n_patients, dtype=np.int64))
     if sensitive is not None and sensitive not in table.frame.columns:
