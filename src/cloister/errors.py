@@ -87,7 +87,7 @@ class Message(str):
         made.parts = tuple(one for part in parts for one in (part.parts if isinstance(part, Message) else (part,)))
         return made
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
+    def __getnewargs__(self) -> tuple[str | NamedSetting, ...]:  # type: ignore[override]  # those of `__new__`
         return self.parts
 
     @property

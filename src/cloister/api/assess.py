@@ -24,7 +24,8 @@ from cloister.risk.assessment import (
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import USUAL, parse_threshold
 from cloister.risk.safe_harbor import EVERY
-from cloister.settings.declaration import check_threads
+from cloister.settings.declaration import check_settings
+from cloister.settings.run_options import RunOptions
 from cloister.shapes.claims.format.data import PATIENT as NUMBER
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.plan import ClaimsPlan
@@ -165,7 +166,7 @@ def assess_frame(
         people = pl.DataFrame([as_text(population[column]) for column in quasi_identifiers])
     if (people is not None or fraction is not None) and not quasi_identifiers:
         raise InputError("What is known of the population means nothing without quasi-identifiers. Name them.")
-    check_threads(threads)
+    check_settings(RunOptions, {"threads": threads})
     return assess_table(
         frame,
         pl.DataFrame([as_text(column) for column in frame.get_columns()]),

@@ -15,9 +15,9 @@ from typing import TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
-from cloister.errors import InputError, did_you_mean, joined, setting
+from cloister.errors import InputError, WrongValue, did_you_mean, joined, setting
 from cloister.search import Report
-from cloister.settings.constraints import Constraint, ForEach, Interval, Kind, WordsOr, holds_list
+from cloister.settings.constraints import Constraint, ForEach, Interval, Kind, WordsOr, describe_value, holds_list
 from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
 from cloister.settings.reading import KEYS
 from cloister.shapes.protocol import ProgressListener, Run
@@ -157,11 +157,8 @@ def _plain(value: object, one: Setting | None = None) -> object:
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def _wrong_value(name: str, allowed: str, value: object, where: str = "", column: str | None = None) -> InputError:
-    if isinstance(value, Real) and not isinstance(value, bool):
-        return InputError(f"{name} is {value}{where}, but must be {allowed}.", column=column)
-    kind = f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
-    return InputError(f"{name} must be {allowed}, but {kind} was given{where}.", column=column)
+def _wrong_value(name: str, allowed: str, value: object, where: str = "", column: str | None = None) -> WrongValue:
+    return WrongValue(setting(name), allowed, f"{describe_value(value)}{where}", column=column)
 
 
 def takes_settings(

@@ -150,28 +150,26 @@ def _frames(traceback: TracebackType | None) -> list[str]:
     return places
 
 
-def facts(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+def facts(title: str, rows: Sequence[Sequence[str]]) -> Table:
     """A table of two columns."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
     table.add_column("what", no_wrap=True)
     table.add_column("found", overflow="fold")
-    for what, found in rows:
-        table.add_row(what, found)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
 def show(template: str, **content: object) -> None:
     """Print what a template says."""
-    from cloister.report import Facts, blocks_of  # loads templates, which a help page needs not
+    from cloister.report import terminal_text  # loads templates, which a help page needs not
 
     shown = console()
-    for block in blocks_of(template, **content):
-        if isinstance(block, str):
-            shown.print(block, soft_wrap=True)
-        elif isinstance(block, Facts):
-            shown.print(facts(block.title, block.rows))
+    for part in terminal_text(template, **content):
+        if isinstance(part, str):
+            shown.print(part, soft_wrap=True)
         else:
-            shown.print(grid(block.title, block.head, block.rows))
+            shown.print(grid(part.title, part.head, part.rows) if part.head else facts(part.title, part.rows))
 
 
 LEAST_ALIKE = 5

@@ -21,6 +21,7 @@ from cloister.pipeline.output_paths import release_at
 from cloister.release.head import REPORT, read_section
 from cloister.release.manifest import parse_manifest
 from cloister.results import STARTED, Stopwatch
+from cloister.settings.constraints import Interval, check_value
 from cloister.shapes.protocol import Run
 from cloister.testing import Hospital, hospital
 
@@ -83,8 +84,7 @@ LEAST = 20
 
 def run_demo(options: DemoOptions) -> None:
     """Make data and a job, run it, and say which command does the same."""
-    if options.patients < LEAST:
-        raise InputError(f"--patients is {options.patients}, but must be at least {LEAST}.")
+    check_value("patients", options.patients, Interval(int, LEAST))
     job = options.folder / JOB
     again = _write(options.folder, hospital(options.seed, options.patients))
     what = f"{options.patients:,} made-up patients in four shapes, and the job that protects them: {job}"

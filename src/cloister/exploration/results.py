@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from cloister.errors import InputError, Message, NoSafeRelease, did_you_mean, setting
+from cloister.errors import InputError, Message, NoSafeRelease, setting
 from cloister.io import is_taken, write_private
 from cloister.io.write import cannot_write
 from cloister.results import Figures as Content
+from cloister.settings.constraints import Interval, OneOf, check_value
 from cloister.version import __version__
 
 from .figures import Figures
@@ -28,11 +29,10 @@ RULES: tuple[Rule, ...] = ("knee", "best-utility")
 
 def rule_named(word: str, risk_limit: float | None) -> Rule:
     """Return the rule of this name."""
-    rule = next((rule for rule in RULES if rule == word), None)
-    if rule is None:
-        raise InputError(f"The rule can be {' or '.join(RULES)}, not {word!r}.{did_you_mean(word, RULES)}")
-    if risk_limit is not None and not 0 < risk_limit <= 1:
-        raise InputError(f"The risk limit is {risk_limit:g}, but must be above 0 and at most 1.")
+    check_value("recommend", word, OneOf(*RULES))
+    if risk_limit is not None:
+        check_value("risk_limit", risk_limit, Interval(float, 0, 1, closed="right"))
+    rule = next(rule for rule in RULES if rule == word)
     if rule == "best-utility" and risk_limit is None:
         raise InputError("The rule best-utility takes the least loss under a limit. Give one, as 0.09.")
     return rule

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.errors import NamedSetting
-from cloister.settings.constraints import COLUMN, Described, Interval, Kind
+from cloister.settings.constraints import COLUMN, Described, Kind
 from cloister.settings.declaration import Given, Keywords, settings_of
 from cloister.settings.reading import ReadingWords
-from cloister.settings.run_options import ENGINE, K
+from cloister.settings.run_options import ENGINE, SEED_OF_NUMPY, THREADS, K
 from cloister.settings.toml import STRICT, parse_section
 from cloister.shapes.registry import SHAPES
 
@@ -110,8 +110,8 @@ class Written:
     sources: Annotated[Mapping[str, Keywords], Described("sections [sources.NAME] with a file, or a url and a query")]
     protect: Annotated[tuple[Keywords, ...], Described("sections written [[protect]]")]
     k: Annotated[int | None, K] = None
-    seed: Annotated[int, Interval(int, 0, 2**32 - 1)] = 0
-    threads: Annotated[int | None, Interval(int, 1)] = None
+    seed: Annotated[int, SEED_OF_NUMPY] = 0
+    threads: Annotated[int | None, THREADS] = None
     engine: Annotated[str, ENGINE] = "auto"
     link: Annotated[tuple[str, ...], Described("a list of parts")] = ()
     attack: bool = False

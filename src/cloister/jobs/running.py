@@ -75,7 +75,7 @@ def without_keys(part: Part, keys: Iterable[str]) -> Part:
             keywords[head] = {name: value for name, value in keywords[head].items() if name != column}
         elif not column:
             keywords.pop(head, None)
-    return Part(part.shape, {"k": 0, **keywords} if "k" in part.keywords else keywords)
+    return Part(part.shape, {"k": None, **keywords} if "k" in part.keywords else keywords)
 
 
 def prepare_part(job_run: JobRun, name: str) -> Prepared:

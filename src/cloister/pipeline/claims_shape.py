@@ -18,7 +18,7 @@ from cloister.jobs.linked_columns import RecordedValues
 from cloister.jobs.manifest import only_part
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Release
-from cloister.settings.declaration import Keywords, check_threads
+from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read
 from cloister.shapes.claims.format.data import Claims, claims_of
 from cloister.shapes.claims.format.manifest import ClaimsManifest
@@ -53,9 +53,7 @@ class ClaimsShape:
 
     def check(self, options: ClaimsOptions) -> None:
         """Refuse numbers that no setting has."""
-        if options.seed is not None and not 0 <= options.seed < 2**32:
-            raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 to below 2^32.")
-        check_threads(options.threads)
+        check_settings(ClaimsOptions, vars(options))
 
     def read(self, options: ClaimsOptions) -> tuple[Source, Source]:
         """Read both files, once it is known that the plan can be read."""

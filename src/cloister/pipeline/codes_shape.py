@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cloister.engines.choice import check_memory_or_spark, is_spark
-from cloister.errors import InputError, Message, joined, name_few, setting
+from cloister.errors import InputError, Message, WrongValue, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import CodeColumns
@@ -14,20 +14,13 @@ from cloister.release.manifest import AnyManifest
 from cloister.release.release import Release
 from cloister.report.release_warnings import describe_largest_term
 from cloister.report.sentences import recorded_codes
-from cloister.settings.declaration import (
-    Given,
-    Keywords,
-    build_request,
-    check_numbers,
-    check_threads,
-    check_words,
-    settings_given,
-)
+from cloister.settings.constraints import alternatives
+from cloister.settings.declaration import Given, Keywords, build_request, check_settings, settings_given
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.codes.data import GivenCodes, occurrence, read_given
 from cloister.shapes.codes.options import DISASSOCIATION, METHODS_OF, CodesOptions
 from cloister.shapes.codes.policy import UtilityPolicy, known_codes, parse_policy
-from cloister.shapes.codes.request import CodesRequest, check_codes, check_seed, parse_workload
+from cloister.shapes.codes.request import CodesRequest, check_codes, parse_workload
 from cloister.shapes.disassociation.format.data import DisassociationRequest
 from cloister.shapes.protocol import Original, Prepared, Rows, Run
 from cloister.sources import parse_profile
@@ -58,19 +51,15 @@ class CodesShape(KeyedShape[CodesOptions]):
                 f" can be {' or '.join(IDS)} for code sets in this version: records of data.csv may be reconstructed "
                 "ones, which are no patient's, so that none can have a patient's id.",
             )
-        check_words(options)
+        check_settings(CodesOptions, vars(options))
         for name, methods in METHODS_OF.items():
             if getattr(options, name) is not None and options.method not in methods:
                 raise InputError(
                     setting(name),
-                    f" is for {name_few(methods, ' and ')} alone, but ",
+                    f" is for the method {alternatives(methods)}, but ",
                     setting("method", options.method),
-                    " was asked for. Leave it out, or ask for ",
-                    joined(" or ", (setting("method", method) for method in methods)),
-                    ".",
+                    f" was asked for. Leave it out, or ask for {alternatives(methods)}.",
                 )
-        check_threads(options.threads)
-        check_seed(options.seed)
 
     def read(self, options: CodesOptions) -> GivenCodes:
         """Read the code sets as the settings ask."""
@@ -248,9 +237,9 @@ class PreparedOnSpark(Prepared):
 
 def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) -> DisassociationRequest:
     """Return what settings by name ask of disassociation, as the command line or Python has them."""
-    check_numbers(CodesOptions, keywords)
+    check_settings(CodesOptions, keywords)
     if isinstance(keywords.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
-        raise InputError(setting("sensitive"), " is one text, but must be a list of codes.")
+        raise WrongValue(setting("sensitive"), "a list of codes", "one text")
     looked_up = _looked_up(keywords, given)
     sensitive = known_codes(keywords.get("sensitive") or (), given.codes, "sensitive codes")
     return build_request(DisassociationRequest, keywords, sensitive=sensitive, accuracy=accuracy, **looked_up)
@@ -260,7 +249,7 @@ def generalization_of(keywords: Keywords, given: GivenCodes) -> "GeneralizationR
     """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
     from cloister.shapes.generalization.format.data import GeneralizationRequest, code_weights_of
 
-    check_numbers(CodesOptions, keywords)
+    check_settings(CodesOptions, keywords)
     weights = code_weights_of(keywords.get("code_weights"))
     return build_request(GeneralizationRequest, keywords, code_weights=weights, **_looked_up(keywords, given))
 

@@ -17,7 +17,7 @@ from cloister.io import CodeColumns, Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.linked_columns import RecordedValues
 from cloister.release.release import Release
-from cloister.settings.declaration import Keywords, check_numbers, check_words
+from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.protocol import Original, Prepared, Rows, Run
 from cloister.shapes.table.format.options import FULL_DOMAIN, PURPOSES, TableOptions
@@ -52,9 +52,8 @@ class TableShape(KeyedShape[TableOptions]):
 
     def check(self, options: TableOptions) -> None:
         """Refuse words and seeds that no setting has, engines and names of tables that there are not."""
-        check_words(options)
+        check_settings(TableOptions, vars(options))
         check_word(options.engine)
-        check_numbers(TableOptions, {"seed": options.seed})
         if options.table is not None:
             if not is_database(options.engine):
                 raise InputError(

@@ -1,16 +1,14 @@
 """Results in words and pictures. Computes nothing; reads only manifests."""
 
 from .page import render_comparison, render_exploration, render_job, render_readme, render_report, report_files
-from .terminal import Facts, Grid, blocks_of
+from .terminal import terminal_text
 
 __all__ = [
-    "Facts",
-    "Grid",
-    "blocks_of",
     "render_comparison",
     "render_exploration",
     "render_job",
     "render_readme",
     "render_report",
     "report_files",
+    "terminal_text",
 ]

@@ -12,7 +12,7 @@ from typing import Annotated, TypedDict, cast
 
 from cloister.errors import InputError, Message, joined, setting
 from cloister.settings.constraints import COLUMNS, Described, OneOf
-from cloister.settings.declaration import Help, check_words
+from cloister.settings.declaration import Help, check_settings
 
 ERROR, DROP, KEEP = "error", "drop", "keep"
 
@@ -93,7 +93,7 @@ class ReadingWords:
             value = getattr(self, name)
             is_alone = isinstance(value, str) and name != "missing"
             object.__setattr__(self, name, (value,) if is_alone else tuple(value))
-        check_words(self, ReadingWords)
+        check_settings(ReadingWords, vars(self))
 
     @property
     def said(self) -> dict[str, object]:

@@ -12,7 +12,8 @@ from .reading import ReadingWords
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
-K, SEED = Interval(int, 2), Interval(int, 0)
+K, SEED, THREADS = Interval(int, 2), Interval(int, 0), Interval(int, 1)
+SEED_OF_NUMPY = Interval(int, 0, 2**32 - 1)
 POLICY = WordsOr("level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file", UTILITY_POLICY)
 ENGINE = Described("auto, memory, duckdb, spark or the address of a database")
 
@@ -31,7 +32,7 @@ Separator = Annotated[
     Described("a text, as ;"),
     Key(),
 ]
-Threads = Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")]
+Threads = Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N"), THREADS]
 QueryText = Annotated[
     str | None,
     Help(
@@ -62,7 +63,7 @@ class RunOptions(ReadingWords):
         bool, Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."), Key()
     ] = False
     seed: Annotated[
-        int | None, Help("Of the simulations that measure the risk; that of the plan if not given."), SEED
+        int | None, Help("Of the simulations that measure the risk; that of the plan if not given."), SEED_OF_NUMPY
     ] = None
     threads: Threads = None
     as_json: AsJson = False

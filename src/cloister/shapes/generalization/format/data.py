@@ -21,6 +21,7 @@ from cloister.io import Source, as_text, read_table
 from cloister.io.codes import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.kernels.ragged import owners, starts_of, take_runs
+from cloister.settings.constraints import Interval, check_value
 from cloister.settings.reading import ReadingWords, how_read
 from cloister.shapes.codes.data import LARGEST, CodeSets, encode
 from cloister.shapes.codes.policy import read_policy_file
@@ -183,8 +184,7 @@ class GeneralizationRequest(CodesRequest):
     code_weights: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
-            raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
+        check_value("k", self.k, Interval(int, 1, LARGEST))
         if self.method is GeneralizationMethod.GENERALIZATION and self.loss is not TermLoss.ILM:
             raise InputError("The method generalization keeps ilm low. Leave the loss out, or choose cba or ugaclip.")
         if self.method is GeneralizationMethod.APRIORI and self.privacy.m is None:

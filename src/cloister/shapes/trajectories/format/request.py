@@ -61,12 +61,9 @@ def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
     """Refuse codes that the hierarchy does not have, and name the first line that has one; not where they may be so."""
     vocabulary, hierarchy = given.trajectories.vocabulary, request.code_hierarchy
     outside = hierarchy.outside(vocabulary) if request.on_unknown_code is Unknown.ERROR else []
-    if outside and given.source is not None:
-        given.source.refuse(
-            given.source.codes.is_in(outside),
-            lambda _n, place: unknown_codes(len(outside), len(vocabulary), hierarchy, f"{given.name}, {place}"),
-            given.columns.code,
-        )
+    if outside and given.source is not None and (wrong := given.source.first(given.source.codes.is_in(outside))):
+        sentence = unknown_codes(len(outside), len(vocabulary), hierarchy, f"{given.name}, {wrong}")
+        raise wrong.error(sentence, column=given.columns.code)
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
