@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 
@@ -23,6 +23,8 @@ from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
+from cloister.settings.checking import checked
+from cloister.settings.constraints import HIERARCHIES
 from cloister.shapes.codes.request import check_seed
 from cloister.verification.folder import verify_folder
 
@@ -210,11 +212,12 @@ class ReleasedData:
         return tuple(use_sentences(self.manifest))
 
 
+@checked
 def open(  # noqa: A001  (the public name)
     folder: str | Path,
     *,
     verify: bool = True,
-    hierarchies: Mapping[str, Hierarchy | str] | None = None,
+    hierarchies: Annotated[Mapping[str, Hierarchy | str] | None, HIERARCHIES] = None,
     privacy: object = None,
     visit: str | None = None,
 ) -> ReleasedData:

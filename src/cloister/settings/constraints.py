@@ -5,7 +5,7 @@ the same mark. Pydantic enforces it, and messages print it: ``k must be a whole 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
 from numbers import Real
@@ -201,9 +201,11 @@ class ForEach:
 
 COLUMN = Named("the name of a column")
 COLUMNS = Described("a list of columns")
+HIERARCHIES = Described("a hierarchy for each column")
 FILE = Described("the name of a file")
 TEXT = Described("a text")
 
+MADE_OF_OTHERS = {tuple: "a list", Sequence: "a list", Mapping: "a mapping", Callable: "a function"}
 BASIC = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "the name of a file"}
 
 
@@ -273,4 +275,6 @@ def _choices(annotation: Kind) -> list[str]:
         return [str(part) for part in parts]
     if origin is tuple and is_dataclass(parts[0]):
         return ["sections in double brackets"]
+    if origin in MADE_OF_OTHERS:
+        return [MADE_OF_OTHERS[origin]]
     return ["a section" if is_dataclass(annotation) else BASIC.get(annotation, "of another type")]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, Unpack
 
 from cloister.errors import GuaranteeViolation, InputError, Message, joined, setting
 from cloister.hierarchy import Hierarchy
@@ -15,21 +15,25 @@ from cloister.release.folder import TABLE, read_manifest
 from cloister.release.head import WITH_CODES
 from cloister.release.manifest import form_of, outline_of
 from cloister.results import Manifest, Verdict
+from cloister.settings.checking import checked
+from cloister.settings.constraints import COLUMNS, HIERARCHIES, Interval
 from cloister.settings.reading import HowRead, ReadingWords
+from cloister.settings.run_options import K
 from cloister.shapes.registry import FORMS, SHAPES, load
 from cloister.verification.driver import Request, check_folder
 from cloister.verification.in_database import released_in
 
 
+@checked
 def verify_folder(
     folder: str | Path,
     *,
     original: object = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
+    hierarchies: Annotated[Mapping[str, Hierarchy] | None, HIERARCHIES] = None,
     populations: Mapping[str, object] | None = None,
-    k: int | None = None,
-    qi: Sequence[str] = (),
-    m: int | None = None,
+    k: Annotated[int | None, K] = None,
+    qi: Annotated[str | Sequence[str], COLUMNS] = (),
+    m: Annotated[int | None, Interval(int, 1)] = None,
     crosswalk: str | Path | None = None,
     privacy: object = None,
     policy: object = None,
@@ -37,7 +41,7 @@ def verify_folder(
     attributes: str | Path | None = None,
     plan: str | Path | None = None,
     database: str | None = None,
-    accept_unchecked: Sequence[str] = (),
+    accept_unchecked: str | Sequence[str] = (),
     **how: Unpack[HowRead],
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
@@ -136,8 +140,6 @@ def _of_job(place: Path, manifest: Manifest, request: Request) -> Verdict:
 
 def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
     """Return the verdict on a release."""
-    if request.m is not None and request.m < 1:
-        raise InputError(f"m is {request.m}, but somebody who knows no code needs no promise: expect 1 or more.")
     form = FORMS.get(form_of(manifest))
     if form is None:
         raise InputError(f"{place.name} is not a release of a shape that this version can check: {', '.join(SHAPES)}.")
