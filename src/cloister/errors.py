@@ -247,7 +247,7 @@ MOST_NAMED = 5
 """Names that a sentence lists."""
 
 
-def name_few(names: Iterable[str | NamedSetting], last: str = ", ") -> Message:
+def name_few(names: Iterable[str], last: str = ", ") -> str:
     """Return names for a sentence: five at most, and how many more there are; ``last``: before the last of a few.
 
     Examples
@@ -257,8 +257,8 @@ def name_few(names: Iterable[str | NamedSetting], last: str = ", ") -> Message:
     """
     every = [*names]
     if len(every) > MOST_NAMED:
-        return Message(joined(", ", every[:MOST_NAMED]), f" and {len(every) - MOST_NAMED:,} more")
-    return joined(last, [joined(", ", every[:-1]), *every[-1:]] if every[1:] else every)
+        return f"{', '.join(every[:MOST_NAMED])} and {len(every) - MOST_NAMED:,} more"
+    return last.join(filter(None, [", ".join(every[:-1]), *every[-1:]]))
 
 
 def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:

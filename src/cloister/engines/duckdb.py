@@ -153,7 +153,7 @@ class DuckDBFile(Engine):
         except Exception as error:  # its message quotes values; of it, the number of a line is taken
             found = _what_failed(error)
             kind = TooLittleMemory if type(error).__name__ == OUT_OF_MEMORY else InputError
-        raise kind(f"{self.file} {found}", file=self.file)
+        raise kind(f"{self.file} ", found, file=self.file)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ FIRST = "first"  # Stands for the first date of each patient where a column with
 NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")
 DATE = "%Y-%m-%d"
 TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+COMPLETE = "Every line needs a patient, a code and an age: complete or remove such lines."
+CORRECT = "Correct or remove such lines."
 WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"  # A date, with or without a time of the day
 
 
@@ -284,42 +286,39 @@ class EventSource:
     path: Path | None = field(default=None, repr=False)
     encoding: str | None = None
 
-    def first(self, wrong: pl.Series) -> "WrongRecord | None":
-        """Return the first of events that are wrong, if any is."""
-        return _first(self, wrong)
+    def refuse(
+        self, wrong: pl.Series, what: str, advice: str, column: str | None, count: tuple[int, int] | None = None
+    ) -> None:
+        """Refuse events that are wrong, if any is; see `_refuse`."""
+        _refuse(self, wrong, what, advice, column, count)
 
 
-@dataclass(frozen=True)
-class WrongRecord:
-    """The first of records that are wrong; as a text, its place."""
+def _refuse(
+    of: Source | EventSource,
+    wrong: pl.Series,
+    what: str,
+    advice: str,
+    column: str | None,
+    count: tuple[int, int] | None = None,
+) -> None:
+    """Say of records that are wrong what they are, how many of how many, where the first is, and what to do.
 
-    file: str
-    place: str
-    record: int
-    line: int | None
-    count: int  # of all that are wrong
-
-    def __str__(self) -> str:
-        return self.place
-
-    def error(self, *parts: str, column: str | None) -> InputError:
-        """Return the error that says so."""
-        return InputError(*parts, file=self.file, row=self.record, line=self.line, column=column)
-
-
-def _first(of: Source | EventSource, wrong: pl.Series) -> WrongRecord | None:
+    ``count``: how many of how many; records unless given
+    """
     if not wrong.any():
-        return None
+        return
     record = int(wrong.arg_true()[0]) + 1
     line, place = None, f"record {record}"
     if of.path is not None and of.delimiter is not None:
         line = line_of_record(load_text(of.path, of.encoding).data, of.delimiter, record)
         place += f", line {line}"
-    return WrongRecord(of.name, place, record, line, int(wrong.sum()))
+    n, total = count or (int(wrong.sum()), len(wrong))
+    sentence = f"{n} of {total} {what} ({place} is the first). "
+    raise InputError(sentence, advice, file=of.name, row=record, line=line, column=column)
 
 
-First = Callable[[pl.Series], WrongRecord | None]
-"""Returns the first of records that are wrong."""
+Refuse = Callable[[pl.Series, str, str, str | None], None]
+"""Refuses records that are wrong, if any is."""
 
 
 def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -> EventSource:
@@ -335,7 +334,7 @@ def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -
     found = _event_columns(frame.columns, wanted, file)
     used = [found.id, found.code, found.age or found.date, None if found.anchor == FIRST else found.anchor]
     names = [name for name in used if name is not None]
-    first = partial(_first, source)
+    refuse = partial(_refuse, source)
     ids, codes = as_text(frame[names[0]]).str.strip_chars(), text_of_codes(frame[names[1]], file).str.strip_chars()
     absent = [
         ids.is_null() | (ids == ""),
@@ -344,20 +343,14 @@ def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -
     ]
     kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
     for name, what, which in zip(names, kinds, absent, strict=False):
-        if wrong := first(which):
-            have, is_first = ("1 line has", "") if wrong.count == 1 else (f"{wrong.count} lines have", " is the first")
-            raise wrong.error(
-                f"{have} no {what} in column {name!r} of {file} ({wrong}{is_first}). Every line needs a patient, a "
-                "code and an age: complete or remove such lines.",
-                column=name,
-            )
+        refuse(which, f"lines have no {what} in column {name!r} of {file}", COMPLETE, name)
     if labels:
         ages = as_text(frame[str(found.age)]).str.strip_chars()
     elif found.date is None:
-        ages = _plain_ages(frame[str(found.age)], file, first)
+        ages = _plain_ages(frame[str(found.age)], file, refuse)
     else:
         anchor = None if found.anchor == FIRST else frame[str(found.anchor)]
-        ages = _ages_from_dates(frame[found.date], anchor, ids, found.unit, file, first)
+        ages = _ages_from_dates(frame[found.date], anchor, ids, found.unit, file, refuse)
     rest = tuple(column for column in frame.columns if column not in names)
     roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
     return EventSource(
@@ -399,19 +392,13 @@ def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> E
     return EventColumns(columns["id"], columns["code"], columns.get("age"), wanted.date, wanted.anchor, wanted.unit)
 
 
-def _plain_ages(column: pl.Series, file: str, first: First) -> pl.Series:
+def _plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
     """Return ages as text, equal numbers alike: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50."""
     text = as_text(column)
     written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
     odd = [age for age, plain in written.items() if plain is None]
     bad = text.is_in(odd) if odd else pl.zeros(0, pl.Boolean, eager=True)
-    if wrong := first(bad):
-        ages, is_first = ("1 age", "") if wrong.count == 1 else (f"{wrong.count} ages", " is the first")
-        raise wrong.error(
-            f"{ages} in column {column.name!r} of {file} {'is' if wrong.count == 1 else 'are'} no number from 0 on "
-            f"({wrong}{is_first}). Correct or remove such lines.",
-            column=column.name,
-        )
+    refuse(bad, f"ages in column {column.name!r} of {file} are no number from 0 on", CORRECT, column.name)
     return text.replace_strict(list(written), [str(plain) for plain in written.values()], return_dtype=pl.String)
 
 
@@ -428,20 +415,16 @@ def _plain(age: str, *, is_number: bool) -> str | None:
 
 
 def _ages_from_dates(
-    dates: pl.Series, anchor: pl.Series | None, ids: pl.Series, unit: AgeUnit, file: str, first: First
+    dates: pl.Series, anchor: pl.Series | None, ids: pl.Series, unit: AgeUnit, file: str, refuse: Refuse
 ) -> pl.Series:
     """Completed years, or days, from the date of each event to count from; None: the first date of its patient."""
-    days = _as_dates(dates, file, first)
+    days = _as_dates(dates, file, refuse)
     if anchor is None:
         starts = pl.DataFrame({"id": ids, "date": days}).select(pl.col("date").min().over("id")).to_series()
     else:
-        starts = _as_dates(anchor, file, first)
-    if wrong := first(days < starts):
-        raise wrong.error(
-            f"{wrong.count} of {len(days)} dates in column {dates.name!r} of {file} lie before the date that ages are "
-            f"counted from ({wrong} is the first). Correct or remove such lines.",
-            column=dates.name,
-        )
+        starts = _as_dates(anchor, file, refuse)
+    early = f"dates in column {dates.name!r} of {file} lie before the date that ages are counted from"
+    refuse(days < starts, early, CORRECT, dates.name)
     if unit == "days":
         return (days - starts).dt.total_days().cast(pl.String)
     return completed_years(starts, days).cast(pl.String)
@@ -461,18 +444,15 @@ def completed_years(starts: pl.Series, ends: pl.Series) -> pl.Series:
     return ends.dt.year() - starts.dt.year() - (place < start).cast(pl.Int32)
 
 
-def _as_dates(column: pl.Series, file: str, first: First) -> pl.Series:
+def _as_dates(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
     """Dates of a column of dates, times, or texts that are an ISO date, with a time or without."""
     if column.dtype in (pl.Date, pl.Datetime):
         return column.cast(pl.Date)
     text = as_text(column).str.strip_chars()
     found = text.str.head(10).str.to_date(DATE, strict=False)
     found = found.set(~text.str.contains(WHOLE_DATE), None)
-    if wrong := first(found.is_null()):
-        raise wrong.error(
-            f"{wrong.count} of {len(found)} values in column {column.name!r} of {file} are no dates written as "
-            f"YYYY-MM-DD ({wrong} is the first). ",
-            proposal(text.unique().drop_nulls().to_list(), of="different ones") or "Write them so.",
-            column=column.name,
-        )
+    wrong = found.is_null()
+    advice = proposal(text.unique().drop_nulls().to_list(), of="different ones") if wrong.any() else ""
+    no_date = f"values in column {column.name!r} of {file} are no dates written as YYYY-MM-DD"
+    refuse(wrong, no_date, advice or "Write them so.", column.name)
     return found

@@ -48,8 +48,7 @@ class CodesShape(KeyedShape[CodesOptions]):
         if options.ids not in IDS:
             raise InputError(
                 setting("ids"),
-                f" can be {' or '.join(IDS)} for code sets in this version: records of data.csv may be reconstructed "
-                "ones, which are no patient's, so that none can have a patient's id.",
+                f" must be {alternatives(IDS)} for code sets: no record of data.csv need be a patient's.",
             )
         check_settings(CodesOptions, vars(options))
         for name, methods in METHODS_OF.items():
@@ -289,10 +288,7 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
         return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
     if options.m is not None:
         raise InputError(
-            setting("m"),
-            " stands for all sets of so many codes, and ",
-            setting("privacy"),
-            " names the sets. Give one of them.",
+            setting("m"), " and ", setting("privacy"), " both say which sets of codes are protected. Give one of them."
         )
     if isinstance(options.privacy, PrivacyPolicy):
         # One of all sets is made again, since it promises something of all sets of these codes.

@@ -20,6 +20,7 @@ from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, METHODS
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
 from cloister.shapes.table.method.encode import encode
 from cloister.shapes.table.method.recoding.choice import choose
+from cloister.shapes.table.method.roles import accepting
 
 RECORDED = (Role.SENSITIVE, Role.KEPT)
 
@@ -103,7 +104,7 @@ def _determined_error(found: Sequence[Determination], file: str) -> NoSafeReleas
         f"Columns of {file} released as recorded undo the protection. {' '.join(sentences)} Drop them, as with ",
         setting("drop", [every[0]]),
         ", or make them quasi-identifiers. To release all the same, with a sentence in the report: ",
-        setting("accept", every),
+        accepting(every),
         ".",
         file=file,
         column=every[0],
@@ -120,7 +121,7 @@ def _require_accepted(found: Sequence[DisclosiveColumn], request: TableRequest, 
         raise InputError(
             *(_sentence(why, columns, file) for why, columns in by_why.items()),
             "To release all the same, with a sentence in the report: ",
-            setting("accept", every),
+            accepting(every),
             ".",
             file=file,
             column=every[0],

@@ -56,12 +56,7 @@ class TableShape(KeyedShape[TableOptions]):
         check_word(options.engine)
         if options.table is not None:
             if not is_database(options.engine):
-                raise InputError(
-                    setting("table"),
-                    " names a table in a database. Give the address of the database as ",
-                    setting("engine"),
-                    ", too.",
-                )
+                raise InputError(setting("table"), " needs the address of a database as ", setting("engine"), ".")
             check_table_name(options.table)
 
     def read(self, options: TableOptions) -> Source:
@@ -267,10 +262,7 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
     if options.codes is None:
         if given:
             raise InputError(
-                joined(", ", given),
-                ": for a column of codes only. Name it with ",
-                setting("codes"),
-                ", or leave it out.",
+                "Leave out ", joined(" and ", given), ", or name a column of codes with ", setting("codes"), "."
             )
         return None
     from cloister.shapes.table_with_codes.format.data import CodesRequested

@@ -48,19 +48,12 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         if options.ids != "number":
             raise InputError(
                 setting("ids"),
-                " can be number alone for trajectories in this version: the number holds the pairs of a patient "
-                "together, so that it cannot be dropped, and it follows from what is released, so that it links "
-                "nothing.",
+                " must be number for trajectories: it keeps the pairs of a patient together, and links nothing else.",
             )
         check_settings(TrajectoriesOptions, vars(options))
         if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
             raise InputError(
-                setting("diversity"),
-                " is about something sensitive. Name it with ",
-                setting("sensitive"),
-                " or ",
-                setting("sensitive_codes"),
-                ".",
+                setting("diversity"), " needs ", setting("sensitive"), " or ", setting("sensitive_codes"), "."
             )
         if len(options.sensitive or ()) > 1:
             raise InputError("One sensitive column can be named in this version. Leave out the others.")

@@ -13,7 +13,6 @@ import numpy as np
 from cloister.errors import InputError, WrongValue, did_you_mean, setting
 
 from .constraints import (
-    Constraint,
     ForEach,
     Interval,
     Kind,
@@ -37,7 +36,11 @@ def checked(verb: Verb) -> Verb:
     A function with ``**how`` takes the settings of reading. An unknown keyword is refused with the nearest one.
     """
     signature = inspect.signature(verb)
-    known = {one.name: _declared(one) for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD}
+    known = {}
+    for name, one in signature.parameters.items():
+        kind: Kind = getattr(one.annotation, "__origin__", None) if marks_of(one.annotation) else one.annotation
+        if one.kind is not one.VAR_KEYWORD:
+            known[name] = Setting(name, kind, one.default, None, None, constraint_of(one.annotation))
     if "how" in signature.parameters:
         known |= {one.name: one for one in settings_of(ReadingWords) if one.name in KEYS}
     is_open = len(known) < len(signature.parameters) and "how" not in signature.parameters
@@ -56,13 +59,6 @@ def checked(verb: Verb) -> Verb:
         return verb(*given, **keywords)
 
     return cast("Verb", check_first)
-
-
-def _declared(one: inspect.Parameter) -> Setting:
-    """Return a parameter as a setting."""
-    kind: Kind = one.annotation
-    constraint = constraint_of(kind)
-    return Setting(one.name, kind.__origin__ if marks_of(kind) else kind, one.default, None, None, constraint)
 
 
 def check_kind(one: Setting, value: object) -> None:
@@ -92,12 +88,8 @@ def _check_mapping(one: Setting, value: object) -> None:
     for column, part in value.items():
         if not isinstance(column, str):
             raise _wrong_kind(one, column, " as the name of a column")
-        if isinstance(one.constraint, ForEach) and not _accepts(one.constraint.each, part):
+        if isinstance(one.constraint, ForEach) and not one.constraint.each.accepts(plain(part)):
             raise _wrong_kind(one, part, f" for column {column!r}", column)
-
-
-def _accepts(limit: Constraint, value: object) -> bool:
-    return limit.accepts(plain(value))
 
 
 def _parts(kind: Kind) -> tuple[Kind, ...]:

@@ -123,7 +123,7 @@ class OneOf:
         return value in self.words
 
     def __str__(self) -> str:
-        return alternatives(self.words)
+        return alternatives([word if word[:1].isalnum() else repr(word) for word in self.words])
 
     def __get_pydantic_core_schema__(self, _source: Kind, _handler: "GetCoreSchemaHandler") -> "CoreSchema":
         """Return what Pydantic checks."""
@@ -233,14 +233,15 @@ def check_value(name: str, value: object, limit: Constraint) -> None:
 
 
 MOST_SHOWN = 10**15
-"""A larger number may have thousands of digits."""
+"""A larger whole number may have thousands of digits."""
 
 
 def describe_value(value: object) -> str:
     """Return a number as it is, and of anything else its type alone: it might be a value of the data."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value}" if abs(value) <= MOST_SHOWN else "a number of more than 15 digits"
     if isinstance(value, Real | Decimal) and not isinstance(value, bool):
-        is_shown = abs(value) <= MOST_SHOWN  # type: ignore[operator]  # neither if it is no number
-        return f"{value:.15g}" if is_shown else "a number that is not finite or too large"
+        return f"{value:.15g}"
     return f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
 
 

@@ -180,8 +180,9 @@ def read_table(
         reading = ReadingWords(**how)
         if reading.cleaning:
             raise InputError(
+                "A profile knows how its files are written. Leave out ",
                 joined(" and ", map(setting, reading.cleaning)),
-                ": for single tables, but a profile knows how its own are written. Leave it out.",
+                ".",
             )
         files = Files(collection.name, members_at(collection.path, collection.name), reading)
         return make_input(PROFILES[collection.profile], files, form)

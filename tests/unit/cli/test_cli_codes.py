@@ -277,13 +277,13 @@ BAD = {
     "no record": ("id,codes\n", (), "no records"),
     "k of 0": (WIDE, ("-k", "0"), "must be a whole number from"),
     "m of 0": (WIDE, ("-m", "0"), "m must be a whole number from 1, not 0"),
-    "small clusters": (WIDE, ("--max-cluster-size", "3"), "max_cluster_size is 3"),
+    "small clusters": (WIDE, ("--max-cluster-size", "3"), "--max-cluster-size must be a whole number from 4"),
     "threshold": (WIDE, ("--inference-threshold", "0"), "threshold"),
     "refine": (WIDE, ("--refine", "all"), "--refine must be tree, paper or off"),
     "safe": (WIDE, ("--inference-check", "yes"), "--inference-check must be off, report or enforce"),
     "method": (WIDE, ("--method", "mdav"), "--method must be disassociation"),
     "engine": (WIDE, ("--engine", "sparkle"), "--engine can be auto, memory"),
-    "hmac": (WIDE, ("--ids", "hmac:key"), "no patient's"),
+    "hmac": (WIDE, ("--ids", "hmac:key"), "--ids must be number or drop"),
     "threads": (WIDE, ("--threads", "0"), "--threads must be a whole number from 1, not 0"),
     "policy": (WIDE, ("--policy", "level:9"), "level 1, 2 or 3"),
     "policy file": (WIDE, ("--policy", "nowhere.json"), "is not there"),
@@ -337,7 +337,7 @@ def test_verifying_reads_the_original_as_it_was_read(protect, cloister, diagnose
 
     assert cloister(*against, "--missing", "?").code == 0
     assert cloister(*against).code == 2
-    assert "1 or more" in cloister("verify", "release", "-m", "0").err
+    assert "-m must be a whole number from 1, not 0" in cloister("verify", "release", "-m", "0").err
 
 
 def test_verifying_takes_no_quasi_identifiers(release, cloister):

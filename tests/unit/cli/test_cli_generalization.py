@@ -289,7 +289,7 @@ BAD = {
     "no disease": ("id,codes\n" + "1,V51\n2,V51\n3,V51\n", ("--policy", "gwas"), "18 diseases"),
     "rare sets": (WIDE, ("--policy", "sup:9"), "Ask for sup:12.1213 or more"),
     "brackets": (WIDE.replace("042", "(042)"), (), "1 of 8 distinct codes have a bracket or a comma"),
-    "hmac": (WIDE, ("--ids", "hmac:key"), "--ids can be"),
+    "hmac": (WIDE, ("--ids", "hmac:key"), "--ids must be"),
     "workload": (WIDE, ("--workload", "all"), "A workload is"),
     "crosswalk inside": (WIDE, ("--crosswalk", "release/map.csv"), "must lie outside"),
 }

@@ -139,7 +139,7 @@ def test_odd_values_are_refused_by_every_function(name, value):
         (lambda: cl.assess(PATIENTS, qi=["age"], threads=0), "threads must be a whole number from 1, not 0."),
         (lambda: cl.assess(PATIENTS, qi=5), "qi must be a list of columns, not 5."),
         (lambda: cl.verify_folder("x", k=1), "k must be a whole number from 2, not 1."),
-        (lambda: cl.verify_folder("x", decimal=";"), "decimal must be . or ,, not ';'."),
+        (lambda: cl.verify_folder("x", decimal=";"), "decimal must be '.' or ',', not ';'."),
         (lambda: cl.verify_folder("x", populatoins={}), "no setting populatoins. Did you mean populations?"),
         (lambda: cl.open("x", hierarchies={"age": 5}), "hierarchies must be a hierarchy for each column, not"),
         (lambda: cl.explore(cl.protect_table, PATIENTS, grid={"k": 2}), "grid must be a list of values for each"),

@@ -142,7 +142,7 @@ WRONG = {
     "k": (lambda codes: cl.protect_codes(codes, k=0), "must be a whole number from"),
     "k is a fraction": (lambda codes: cl.protect_codes(codes, k=2.5), "whole number"),
     "m": (lambda codes: cl.protect_codes(codes, k=3, m=0), "m must be a whole number from 1, not 0"),
-    "refine": (lambda codes: cl.protect_codes(codes, k=3, refine="all"), "refine can be"),
+    "refine": (lambda codes: cl.protect_codes(codes, k=3, refine="all"), "refine must be"),
     "safe": (lambda codes: cl.protect_codes(codes, k=3, inference_check=True), "inference_check must be"),
     "sensitive": (lambda codes: cl.protect_codes(codes, k=3, sensitive=["999"]), "'999' of the sensitive codes"),
     "policy": (lambda codes: cl.protect_codes(codes, k=3, policy=cl.UtilityPolicy.of({"a": ["x"]})), "'x' of the util"),

@@ -158,9 +158,9 @@ def _given_privacy(
     if m is not None:
         raise InputError(
             setting("m"),
-            " stands for all sets of so many codes, as ",
+            " and ",
             setting("privacy", str(given)),
-            " does. Give one of them.",
+            " both say which sets of codes are protected. Give one of them.",
         )
     return None, size
 

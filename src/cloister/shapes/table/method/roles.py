@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from cloister.errors import InputError, Message, UndecidedColumns, did_you_mean, name_few, setting
+from cloister.errors import MOST_NAMED, InputError, Message, UndecidedColumns, did_you_mean, name_few, setting
 from cloister.io.columns import check_columns, list_columns
 from cloister.shapes.table.format.options import DECISIONS, QUASI_IDENTIFIER
 
@@ -136,6 +136,21 @@ def check_named(columns: Sequence[str], request: TableRequest, file: str) -> dic
     return roles
 
 
+def accepting(columns: Sequence[str]) -> Message:
+    """Return what accepts columns, five at most, and how many more there are."""
+    more = f" and {len(columns) - MOST_NAMED:,} more" if len(columns) > MOST_NAMED else ""
+    return Message(setting("accept", [*columns[:MOST_NAMED]]), more)
+
+
+NO_QUASI_IDENTIFIER = Message(
+    "No quasi-identifier was named. Name them with ",
+    setting("qi"),
+    " or give a folder with ",
+    setting("hierarchies"),
+    ".",
+)
+
+
 def refuse_undecided(
     undecided: Sequence[str],
     columns: Sequence[str],
@@ -151,14 +166,7 @@ def refuse_undecided(
     if not undecided and request.quasi_identifiers:
         return
     if not undecided:
-        raise InputError(
-            no_quasi_identifier,
-            "Name them with ",
-            setting("qi"),
-            " or give a folder with ",
-            setting("hierarchies"),
-            ".",
-        )
+        raise InputError(NO_QUASI_IDENTIFIER)
     n = len(undecided)
     are = f"1 column of {file} is" if n == 1 else f"{n:,} columns of {file} are"
     roles = Message(setting("qi"), ", ", setting("sensitive"), ", ", setting("keep"), " or ", setting("drop"))
@@ -184,7 +192,7 @@ def _check_kept(kept: Sequence[str], unique_share: UniqueShare, file: str) -> No
             setting("undecided", ["keep"]),
             f" would release columns whose values are unique in more than {UNIQUE_SHARE:.0%} of the records, and "
             f"could identify patients: {found}. Give each another role, or release it all the same with ",
-            setting("accept", [*shares]),
+            accepting([*shares]),
             ".",
             file=file,
             column=next(iter(shares)),

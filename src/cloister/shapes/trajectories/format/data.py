@@ -200,12 +200,8 @@ def is_code(code: str) -> bool:
 def encode(source: EventSource) -> Trajectories:
     """Number the events of every patient; patients stand in the order of their ids."""
     odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
-    if wrong := source.first(odd):
-        raise wrong.error(
-            f"{wrong.count} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({wrong} is the first)."
-            " Correct or remove them.",
-            column=source.columns.code,
-        )
+    what = f"lines of {source.name} have a code that is {ODD_CODE}"
+    source.refuse(odd, what, "Correct or remove them.", source.columns.code)
     vocabulary = [str(code) for code in source.codes.unique().sort()]
     age_values = sorted(source.ages.unique().to_list(), key=Decimal)
     texts = ((source.codes, vocabulary), (source.ages, age_values))
@@ -299,7 +295,7 @@ class TrajectoriesRequest:
         if isinstance(self.block, str):
             check_value("block", self.block, OneOf("auto", "off", "a number of patients"))
         else:
-            limit = Interval(int, 3 * self.k, LARGEST, what="a number of patients, which is 3 k or more,")
+            limit = Interval(int, 3 * self.k, LARGEST, what="a number of patients (3 k or more)")
             check_value("block", self.block, limit)
         named = [code for constraint in self.constraints for code in constraint.codes]
         if len(named) != len(set(named)):

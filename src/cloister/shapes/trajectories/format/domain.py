@@ -269,7 +269,7 @@ def fit_hierarchies(
     outside = set(codes.outside(trajectories.vocabulary))
     dropped = 0
     if outside and unknown is Unknown.ERROR:
-        raise InputError(unknown_codes(len(outside), len(trajectories.vocabulary), codes))
+        raise InputError(f"{len(outside)} of {len(trajectories.vocabulary)} {unknown_codes(codes)}. ", OTHER_CODES)
     if outside and unknown is Unknown.ROOT:
         codes = CodesUnderRoot(codes)
     elif outside:
@@ -318,19 +318,20 @@ def _is_age(text: str) -> bool:
         return False
 
 
-def unknown_codes(count: int, n_codes: int, hierarchy: Hierarchy, first: str = "") -> Message:
-    """Return what to say of codes that a hierarchy does not have; ``first``: where the first of them is."""
-    where = f" ({first} is the first)" if first else ""
-    return Message(
-        f"{count} of {n_codes} distinct codes are not in the hierarchy {hierarchy.spec}{where}. Correct them or name "
-        "another with ",
-        setting("code_hierarchy"),
-        "; or say with ",
-        setting("on_unknown_code", "root"),
-        " that they become * where they cannot stay, or with ",
-        setting("on_unknown_code", "drop"),
-        " that their lines are left out.",
-    )
+def unknown_codes(hierarchy: Hierarchy) -> str:
+    """Return what codes are that a hierarchy does not have."""
+    return f"distinct codes are not in the hierarchy {hierarchy.spec}"
+
+
+OTHER_CODES = Message(
+    "Correct them or name another with ",
+    setting("code_hierarchy"),
+    "; or say with ",
+    setting("on_unknown_code", "root"),
+    " that they become * where they cannot stay, or with ",
+    setting("on_unknown_code", "drop"),
+    " that their lines are left out.",
+)
 
 
 def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:

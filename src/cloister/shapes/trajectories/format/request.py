@@ -14,7 +14,7 @@ from cloister.settings.reading import HowRead
 from cloister.sources import read_code_events
 
 from .data import Attributes, Trajectories, TrajectoriesRequest, Unknown, encode
-from .domain import unknown_codes
+from .domain import OTHER_CODES, unknown_codes
 
 GWAS_SETS = 18  # Sets of the policy ``gwas``, whatever the data
 
@@ -61,9 +61,9 @@ def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
     """Refuse codes that the hierarchy does not have, and name the first line that has one; not where they may be so."""
     vocabulary, hierarchy = given.trajectories.vocabulary, request.code_hierarchy
     outside = hierarchy.outside(vocabulary) if request.on_unknown_code is Unknown.ERROR else []
-    if outside and given.source is not None and (wrong := given.source.first(given.source.codes.is_in(outside))):
-        sentence = unknown_codes(len(outside), len(vocabulary), hierarchy, f"{given.name}, {wrong}")
-        raise wrong.error(sentence, column=given.columns.code)
+    if outside and given.source is not None:
+        wrong, count = given.source.codes.is_in(outside), (len(outside), len(vocabulary))
+        given.source.refuse(wrong, unknown_codes(hierarchy), OTHER_CODES, given.columns.code, count)
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:

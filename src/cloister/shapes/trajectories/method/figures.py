@@ -171,8 +171,8 @@ def within(
     if not kept.size:
         raise NoSafeRelease(
             "Every cluster loses more than ",
-            setting("max_loss"),
-            f" = {most:g} of what its pairs say, so that all would be left out; the least loses "
+            setting("max_loss", most),
+            " allows, so that all would be left out; the least loses "
             f"{ceil(1000 * float(mean.min())) / 1000:g}. Allow so much, or a smaller k.",
         )
     return kept
