@@ -19,6 +19,7 @@ A `Message` is made of parts: text, and settings with a value to give them. Each
 way: the command line as ``--engine memory``, a job as ``engine = "memory"``, Python as ``engine="memory"``.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -64,7 +65,7 @@ def _python(value: object) -> str:
         inside = ", ".join(map(_python, value))
         return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
     if isinstance(value, str):
-        return f'"{value}"'
+        return json.dumps(value, ensure_ascii=False)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -30,6 +30,8 @@ def test_each_front_end_words_settings(how, expected):
     [
         (5, "--size 5", "size = 5", "size=5"),
         (2.0, "--size 2", "size = 2", "size=2"),
+        (True, "--size", "size = true", "size=True"),
+        ('a"b', "--size 'a\"b'", 'size = "a\\"b"', 'size="a\\"b"'),
         ("a b", "--size 'a b'", 'size = "a b"', 'size="a b"'),
         (["Tumor Size", "b"], "--size 'Tumor Size' --size b", 'size = ["Tumor Size", "b"]', 'size=["Tumor Size", "b"]'),
         ({"a b": 5}, "--size 'a b=5'", 'size = {"a b" = 5}', 'size={"a b": 5}'),

@@ -41,7 +41,7 @@ def _option(one: NamedSetting) -> str:
         words = [f"{key}={_word(each)}" for key, each in value.items()]
     else:
         words = [_word(each) for each in (value if isinstance(value, list) else [value])]
-    return called if value is None else " ".join(f"{called} {shlex.quote(word)}" for word in words)
+    return called if value is None or value is True else " ".join(f"{called} {shlex.quote(word)}" for word in words)
 
 
 def _word(value: object) -> str:

@@ -28,4 +28,6 @@ def _toml(value: object) -> str:
         return f"{{{', '.join(f'{toml_text(key)} = {_toml(each)}' for key, each in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
-    return toml_text(value) if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, str):
+        return toml_text(value)
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()  # true and false

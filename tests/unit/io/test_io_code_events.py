@@ -52,7 +52,9 @@ def test_what_is_no_age_is_refused_with_its_line(read, age):
 )
 def test_incomplete_lines_are_refused(read, line, what):
     """A line without its patient, code or age is named."""
-    with pytest.raises(InputError, match=rf"1 of 2 lines have no {what} in column .* \(record 2, line 3 is the first\)"):
+    with pytest.raises(
+        InputError, match=rf"1 of 2 lines have no {what} in column .* \(record 2, line 3 is the first\)"
+    ):
         read(f"id,code,age\n1,a,3\n{line}\n")
 
 
