@@ -37,7 +37,8 @@ class NamedSetting:
     name : as jobs and Python call it, such as ``"drop_empty"``; of a setting inside another, ``"risk.threshold"``
     value : a value to give it: a word or number, a list, a mapping, a pair for a range; None where only the setting is
         meant, or a flag is to be switched on
-    section : of a key of a file, which section it is in, such as ``"protect[1]"``; empty at the top of the file
+    section : of what every front end calls by its name: the section of a file that it is in, such as ``"protect[1]"``,
+        or empty, as at the top of a file or for the parameter of a rule
     """
 
     name: str
@@ -85,7 +86,8 @@ class Message(str):
     def __new__(cls, *parts: str | NamedSetting) -> "Message":
         """Put parts together, those of messages among them."""
         made = super().__new__(cls, "".join(map(str, parts)))
-        made.parts = tuple(one for part in parts for one in (part.parts if isinstance(part, Message) else (part,)))
+        every = (one for part in parts for one in (part.parts if isinstance(part, Message) else (part,)))
+        made.parts = tuple(one for one in every if one != "")
         return made
 
     def __getnewargs__(self) -> tuple[str | NamedSetting, ...]:  # type: ignore[override]  # those of `__new__`
@@ -122,7 +124,7 @@ class CloisterError(Exception):
 
     Parameters
     ----------
-    parts : text and settings of the sentence; see `Message`
+    parts : text and settings of the sentence, see `Message`; one that ends with a setting gets its stop
 
     Attributes
     ----------
@@ -149,7 +151,7 @@ class CloisterError(Exception):
         columns: Sequence[str] = (),
         place: str | NamedSetting = "",
     ) -> None:
-        self.sentence = Message(*parts)
+        self.sentence = Message(*parts, "." if parts and isinstance(parts[-1], NamedSetting) else "")
         self.settings = tuple(dict.fromkeys(one.name for one in self.sentence.settings))
         self.place = place
         self.file = file
@@ -178,6 +180,10 @@ class InputError(CloisterError, ValueError):
 class WrongValue(InputError):
     """A setting cannot have the value that it was given.
 
+    Parameters
+    ----------
+    hint, which : what is said at the end, and right after the setting, as which of several sections it is in
+
     Attributes
     ----------
     allowed : what it may be, in words
@@ -186,9 +192,11 @@ class WrongValue(InputError):
 
     code = "wrong-value"
 
-    def __init__(self, asked: NamedSetting, allowed: str, found: str = "", hint: str = "", **where: Any) -> None:
+    def __init__(
+        self, asked: NamedSetting, allowed: str, found: str = "", hint: str = "", *, which: str = "", **where: Any
+    ) -> None:
         is_not = f", not {found}" if found else ""
-        super().__init__(asked, f" must be {allowed}{is_not}.{hint}", **where)
+        super().__init__(asked, f"{which} must be {allowed}{is_not}.{hint}", **where)
         self.allowed, self.found = allowed, found
 
 

@@ -162,7 +162,6 @@ def choose_engine(word: str, data: Path | Query, needs_rows: NamedSetting | None
         raise InputError(
             "Tables are protected inside PostgreSQL and DuckDB; from other databases they are read. Leave out ",
             setting("engine"),
-            ".",
         )
     return ChosenEngine("database")
 
@@ -174,13 +173,9 @@ def _must_be_file(data: Path | Query, engine: str) -> None:
             "engine, or leave it out."
         )
     if program_of(data) is not None:
-        raise InputError(
-            f"The engine {engine} counts CSV and Parquet, no files of {program_of(data)}. Give ", MEMORY, "."
-        )
+        raise InputError(f"The engine {engine} counts CSV and Parquet, no files of {program_of(data)}. Give ", MEMORY)
     if parse_profile(data) is not None:
-        raise InputError(
-            f"The engine {engine} counts single files, and no collections by a profile. Give ", MEMORY, "."
-        )
+        raise InputError(f"The engine {engine} counts single files, and no collections by a profile. Give ", MEMORY)
 
 
 def approximate_records(path: Path) -> int:

@@ -178,7 +178,6 @@ def duckdb_file(
             f"{shown} has columns whose names differ in upper and lower case alone, which the engine duckdb "
             "cannot tell apart. Rename one, or give ",
             setting("engine", "memory"),
-            ".",
             file=shown,
         )
     folder = Path(tempfile.mkdtemp(prefix="cloister-duckdb-"))  # 0700
@@ -194,7 +193,7 @@ def duckdb_file(
     )
     try:
         refusal = InputError(
-            f"{shown} cannot be read by the engine duckdb. Give ", setting("engine", "memory"), ".", file=shown
+            f"{shown} cannot be read by the engine duckdb. Give ", setting("engine", "memory"), file=shown
         )
         translate_errors(lambda: connection.sql(relation).create_view(SOURCE), refusal)
         columns = tuple(EngineColumn(name, kind_of(kind)) for name, kind in schema.items())

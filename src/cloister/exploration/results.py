@@ -294,7 +294,6 @@ def open_record(folder: Path | None, identity: Mapping[str, object], settings: S
             raise InputError(
                 f"Another command is exploring into {folder.name}. Wait for it, or take another folder for ",
                 setting("out"),
-                ".",
             )
         yield Record(_read_outcomes(file, folder.name, identity, settings), file)
 

@@ -110,7 +110,7 @@ def explore_settings(
     ground = ExplorationData(shape, work.with_settings(options, {}))
     if asked.grid == FRONTIER:
         if not isinstance(work, WithFrontier):
-            raise InputError(GRID, f" {FRONTIER} is for tables. Give keys and values, as ", EXAMPLE, ".")
+            raise InputError(GRID, f" {FRONTIER} is for tables. Give keys and values, as ", EXAMPLE)
         settings = work.frontier(ground.options, ground.data)
     else:
         wanted = asked.grid or work.usual_grid

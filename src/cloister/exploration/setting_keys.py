@@ -49,7 +49,7 @@ class KeyedShape(Generic[Options]):
             if one.word in grid and value and value != one.default:
                 raise InputError(f"{one.word} is an option and in the grid as well. Leave one of them out.")
         if "k" not in grid and not options.k:
-            raise InputError("k is needed. Give ", setting("k"), ", or ", EXAMPLE, ".")
+            raise InputError("k is needed. Give ", setting("k"), ", or ", EXAMPLE)
 
     def parse_word(self, _options: Options, key: str, word: object) -> object:
         """Return the value of a key that a word of a grid stands for; what is no text stands for itself."""
@@ -141,13 +141,13 @@ def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | Literal["fr
         key, equals, rest = text.partition("=")
         key = key.strip()
         if not (key and equals):
-            raise InputError(GRID, " takes KEY=VALUE,VALUE, as in ", EXAMPLE, ".")
+            raise InputError(GRID, " takes KEY=VALUE,VALUE, as in ", EXAMPLE)
         if key in grid:
             raise InputError(GRID, f" names {key} twice. Give all of its values at once.")
         values = [word.strip() for word in rest.split(";" if ";" in rest else ",")]
         values = values[:-1] if ";" in rest and not values[-1] else values
         if not all(values) or not values:
-            raise InputError(GRID, f" {key} has an empty value. Give values apart by commas, as in ", EXAMPLE, ".")
+            raise InputError(GRID, f" {key} has an empty value. Give values apart by commas, as in ", EXAMPLE)
         if len(set(values)) < len(values):
             raise InputError(GRID, f" {key} has a value twice. Give each once.")
         grid[key] = tuple(values)
@@ -160,7 +160,7 @@ def settings_in(grid: Mapping[str, Sequence[T]]) -> list[dict[str, T]]:
     for values in grid.values():
         count *= len(values)
     if not grid or not count:
-        raise InputError("A grid of settings is needed, as ", EXAMPLE, ".")
+        raise InputError("A grid of settings is needed, as ", EXAMPLE)
     if count > MOST_SETTINGS:
         raise InputError(f"The grid has {count:,} settings, more than {MOST_SETTINGS:,}. Give fewer values.")
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]

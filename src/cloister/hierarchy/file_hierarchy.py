@@ -207,7 +207,6 @@ class FileHierarchy:
                 f"Column '{column}' has missing values, but {self.name} does not list them. Add a row for the empty "
                 "value, or name the value that stands for missing in the file with ",
                 setting("missing_as"),
-                ".",
                 file=self.name,
                 column=column,
             )

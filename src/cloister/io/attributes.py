@@ -30,7 +30,6 @@ def lacking() -> InputError:
     return InputError(
         "The release has auxiliary columns, and the file that they come from is needed to compare them. Give ",
         setting("attributes"),
-        ".",
     )
 
 

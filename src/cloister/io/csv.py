@@ -90,7 +90,6 @@ def head_of(path: Path, encoding: str | None = None) -> bytes:
         raise InputError(
             f"{path.name} is not in UTF-8, the only encoding that can be read piece by piece. Give ",
             setting("engine", "memory"),
-            ".",
             file=path.name,
         )
     whole = data if len(data) < _HEAD_BYTES else data[: data.rfind(b"\n") + 1]
@@ -328,7 +327,6 @@ def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
         raise InputError(
             f"The cells of {file} may be separated by {' or '.join(NAMES[mark] for mark in best)}. Name the ",
             setting("delimiter"),
-            ".",
             file=file,
         )
     return best[0]

@@ -291,7 +291,6 @@ def _dates(column: pl.Series, form: DateFormat, file: str) -> pl.Series:
             f"'{column.name}' ({place} record {int(wrong[0]) + 1}). Correct them, or name what stands for a "
             "missing date with ",
             setting("missing"),
-            ".",
             file=file,
             row=int(wrong[0]) + 1,
             column=column.name,

@@ -164,9 +164,7 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
     check_places(voice, job_run.out, overwrite=overwrite, custodian_dir=custodian_dir)
     if custodian_dir is not None and is_taken(custodian_dir) and not (overwrite and is_internal_of_job(custodian_dir)):
         raise InputError(
-            f"{custodian_dir.name} exists already, or is not of a job. Give another name for ",
-            setting("custodian_dir"),
-            ".",
+            f"{custodian_dir.name} exists already, or is not of a job. Give another name for ", setting("custodian_dir")
         )
     taken = set()
     for name, part in job_run.job.parts.items():

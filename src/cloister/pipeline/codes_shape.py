@@ -325,11 +325,11 @@ def _checked_on_spark(options: CodesOptions) -> Path:
     }
     for option, is_asked in needing.items():
         if is_asked:
-            raise InputError(option, " needs all records in one place. Leave it out, or give ", IN_MEMORY, ".")
+            raise InputError(option, " needs all records in one place. Leave it out, or give ", IN_MEMORY)
     if not isinstance(options.data, Path):
-        raise InputError("Spark reads files, and no queries of databases. Give a file, or ", IN_MEMORY, ".")
+        raise InputError("Spark reads files, and no queries of databases. Give a file, or ", IN_MEMORY)
     if parse_profile(options.data) is not None:
-        raise InputError("Spark reads files, and no collections by a profile. Give ", IN_MEMORY, ".")
+        raise InputError("Spark reads files, and no collections by a profile. Give ", IN_MEMORY)
     if not options.data.exists():
         raise InputError(f"{display_name(options.data)} does not exist.", file=display_name(options.data))
     return options.data

@@ -26,7 +26,6 @@ def check_useful(loss: float, *, accept_empty: bool) -> None:
             f"A release would be safe and useless: it would lose {loss:.0%} of what the data say. Ask for a "
             "smaller k or a weaker adversary. To release all the same: ",
             setting("accept_empty"),
-            ".",
         )
 
 

@@ -329,12 +329,10 @@ def protect_table_in_database(
     refuse_what_needs_rows(request, database.name)
     if request.keep_suppressed:
         raise InputError(
-            "Rows of * are not made in a database. Leave out ", setting("keep_suppressed"), ", or give ", IN_MEMORY, "."
+            "Rows of * are not made in a database. Leave out ", setting("keep_suppressed"), ", or give ", IN_MEMORY
         )
     if database.is_there(table):
-        raise InputError(
-            f"There is a table {table} in the database already. Give another name with ", setting("table"), "."
-        )
+        raise InputError(f"There is a table {table} in the database already. Give another name with ", setting("table"))
     table_run, counted, encoded_table = _take_counted(database, request, watch, progress, released=False)
     made = _Made(database, _making(table, encoded_table, table_run.protected, request), counted, request.numbered_id)
     with watch.stage("protect"):

@@ -171,7 +171,6 @@ def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: Tab
             instead,
             ". To release all the same: ",
             setting("accept_empty"),
-            ".",
             file=source,
         )
     return [*describe_empty(empty), instead] if empty else []

@@ -159,7 +159,6 @@ def quasi_identifiers(
                 raise InputError(
                     f"Column {column!r} has no hierarchy file in {folder.name}. Name one, as ",
                     setting("qi", {column: "suppress"}),
-                    ".",
                     column=column,
                 )
             notes.append(f"{column} has no hierarchy: it is kept as it is or suppressed")
@@ -251,7 +250,7 @@ def by_column(
             column, _, word = part.rpartition("=")
             value = read(word)
             if not column or value is None:
-                raise InputError(setting(name), f" takes {takes}, as in ", setting(name, {"age": example}), ".")
+                raise InputError(setting(name), f" takes {takes}, as in ", setting(name, {"age": example}))
             if column in found:
                 raise InputError(setting(name), f" names column {column!r} twice.", column=column)
             found[column] = value

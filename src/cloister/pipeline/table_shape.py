@@ -56,7 +56,7 @@ class TableShape(KeyedShape[TableOptions]):
         check_word(options.engine)
         if options.table is not None:
             if not is_database(options.engine):
-                raise InputError(setting("table"), " needs the address of a database as ", setting("engine"), ".")
+                raise InputError(setting("table"), " needs the address of a database as ", setting("engine"))
             check_table_name(options.table)
 
     def read(self, options: TableOptions) -> Source:
@@ -262,7 +262,7 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
     if options.codes is None:
         if given:
             raise InputError(
-                "Leave out ", joined(" and ", given), ", or name a column of codes with ", setting("codes"), "."
+                "Leave out ", joined(" and ", given), ", or name a column of codes with ", setting("codes")
             )
         return None
     from cloister.shapes.table_with_codes.format.data import CodesRequested

@@ -52,9 +52,7 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
             )
         check_settings(TrajectoriesOptions, vars(options))
         if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
-            raise InputError(
-                setting("diversity"), " needs ", setting("sensitive"), " or ", setting("sensitive_codes"), "."
-            )
+            raise InputError(setting("diversity"), " needs ", setting("sensitive"), " or ", setting("sensitive_codes"))
         if len(options.sensitive or ()) > 1:
             raise InputError("One sensitive column can be named in this version. Leave out the others.")
 

@@ -88,7 +88,7 @@ def _as_list(codes: object) -> list[str]:
     named = [codes] if isinstance(codes, str) else [*codes] if isinstance(codes, Iterable) else []
     if not named or not all(isinstance(code, str) for code in named):
         raise InputError(
-            "This release counts patients by their codes. Give one or more, as ", setting("codes", ["401.9"]), "."
+            "This release counts patients by their codes. Give one or more, as ", setting("codes", ["401.9"])
         )
     return named
 
@@ -323,7 +323,6 @@ class TrajectoryAnswers(Answers):
             raise InputError(
                 "The hierarchy of codes is a file, which is not in the release. Give it with ",
                 setting("hierarchies", {"code": "FILE"}),
-                ".",
             )
         found = self._pairs.count(asked)
         # Suppressed pairs, at most: of n released and s suppressed ones, the loss is s / (n + s) or more.

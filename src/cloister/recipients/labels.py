@@ -174,7 +174,6 @@ class LabelledColumn:
                 f"The labels of {self.name!r} are {self.kind}, and a range is of numbers or dates. Ask for values, or "
                 "give the hierarchy that they came from with ",
                 setting("hierarchies", {self.name: "FILE"}),
-                ".",
             )
         low, high = (self._number(end, None if numbers else self.kind) for end in wanted)
         span = Stretch(-np.inf if low is None else low, np.inf if high is None else high)
@@ -229,10 +228,8 @@ class LabelledColumn:
         """An error that says what can be asked for in place of what was."""
         nouns, range_of_them = KINDS.get(kind, KINDS["number"])
         return InputError(
-            f"What is asked for of {self.name!r} is no {kind}, and the column holds {nouns}. Ask for one, or for "
-            "a range of them, as ",
+            f"Column {self.name!r} holds {nouns}, but what was asked for is no {kind}. Ask for one or a range, as ",
             setting("where", {self.name: range_of_them}),
-            ".",
             column=self.name,
         )
 

@@ -27,7 +27,7 @@ from typing import (
 
 from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Le, Lt
 
-from cloister.errors import WrongValue, did_you_mean, setting
+from cloister.errors import NamedSetting, WrongValue, did_you_mean, setting
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -224,12 +224,12 @@ def holds_list(kind: Kind) -> bool:
     return any(get_origin(part) in (tuple, Sequence) for part in (kind, *get_args(kind)))
 
 
-def check_value(name: str, value: object, limit: Constraint) -> None:
-    """Refuse a value that a setting of this name cannot have."""
+def check_value(asked: str | NamedSetting, value: object, limit: Constraint) -> None:
+    """Refuse a value that a setting cannot have; ``asked``: it, or its name."""
     if not limit.accepts(value):
         words = limit.words if isinstance(limit, OneOf) and isinstance(value, str) else ()
         found, hint = (repr(value), did_you_mean(str(value), words)) if words else (describe_value(value), "")
-        raise WrongValue(setting(name), str(limit), found, hint)
+        raise WrongValue(setting(asked) if isinstance(asked, str) else asked, str(limit), found, hint)
 
 
 MOST_SHOWN = 10**15

@@ -98,8 +98,8 @@ def _refusal(problem: Content, kind: Kind, name: str | NamedSetting, inside: Seq
         return InputError(name, " lacks the key ", key_inside(inside, *section), f": {allowed}.", file=file)
     before = keys[: keys.index(section[-1])] if section else []
     number = next((f" (section {int(key) + 1})" for key in before if key.isdigit()), "")
-    *before, last = keys[: len(section) + 1] if by_name else section
-    return WrongValue(key_inside(inside, *before, last + number), allowed, file=file, place=name)
+    key = key_inside(inside, *(keys[: len(section) + 1] if by_name else section))
+    return WrongValue(key, allowed, which=number, file=file, place=name)
 
 
 def key_inside(inside: Sequence[str], *keys: str) -> NamedSetting:

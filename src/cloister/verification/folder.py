@@ -106,7 +106,6 @@ def verify_folder(
         raise InputError(
             f"{place.name} has nothing unchecked of the name {unknown[0]}. Not checked was: {names}. Leave it out of ",
             setting("accept_unchecked"),
-            ".",
         )
     return verdict.accepting(accept_unchecked)
 

@@ -58,9 +58,7 @@ class Endpoint:
                 setting("socket"), " answers at a file, and not at ", setting("port"), ". Give one of them."
             )
         if self.bind != HOST and not self.proxy:
-            raise InputError(
-                setting("bind"), " takes another address only behind a proxy: ", setting("behind_proxy"), "."
-            )
+            raise InputError(setting("bind"), " takes another address only behind a proxy: ", setting("behind_proxy"))
         if self.file is not None:
             bound, base, hosts = _unix(self.file), "http://localhost:PORT", (HOST, "localhost")
         else:

@@ -47,7 +47,7 @@ def test_numbers_asked_for_as_text_are_numbers():
     assert shares(ages, "33") == shares(ages, 33)
     assert shares(ages, "[30-39]") == shares(ages, (30, 39))
     assert shares(ages, "<18")["<18"] == 1.0
-    with pytest.raises(cl.InputError, match="is no number, and the column holds numbers"):
+    with pytest.raises(cl.InputError, match="holds numbers, but what was asked for is no number"):
         ages.meeting("old")
 
 

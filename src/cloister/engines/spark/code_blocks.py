@@ -158,7 +158,6 @@ def _add_up_figures(blocks: "DataFrame", form: CodeSource, *, repeats: bool, is_
         raise InputError(
             f"{form.name} is not in UTF-8, the only encoding that is read here. Convert it, or give ",
             setting("engine", "memory"),
-            ".",
             file=form.name,
         )
     check_writable(raw, form, repeats=repeats)

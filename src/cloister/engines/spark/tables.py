@@ -149,7 +149,6 @@ def files_frame(session: "SparkSession", place: SparkFiles) -> tuple["DataFrame"
             f"Spark takes the path of {name} for a pattern of several files, as one of *?[]{{}} or a backslash is "
             "in it. Rename it, or give ",
             setting("engine", "memory"),
-            ".",
             file=name,
         )
     refusal, where = UNREADABLE.format(name=name), str(place.path.absolute())

@@ -167,7 +167,6 @@ def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> No
             f"{marked} of {len(names)} distinct codes of column {column!r} end in {MARK} and a number, which is "
             "how repeated codes are written. Rename them, or protect without ",
             setting("repeats"),
-            ".",
             file=source.name,
             column=column,
         )

@@ -310,7 +310,6 @@ def sets_in(words: str, codes: CodeSets | None, read_as: VisitsFile | None = Non
         raise InputError(
             "The privacy policy records is all codes of each patient, which only the original has. Give it with ",
             setting("original"),
-            ".",
         )
     return sets_of_records(codes)
 
@@ -392,7 +391,6 @@ def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
             f"{name} has one code a line, so a column must tell visits apart, but it has none of "
             f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with ",
             setting("visit"),
-            ".",
             file=name,
         )
     return CodeColumns(id=visit, code=long)

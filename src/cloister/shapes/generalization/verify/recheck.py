@@ -74,7 +74,6 @@ def known_policy(
                 f"The sets of the policy {given} are made of the codes of all patients, and it is not the one that "
                 "the release names. Give the original with ",
                 setting("original"),
-                ".",
             )
         return parse_policy(str(given), present)
     if promised is None or (codes is None and promised.kind not in (GWAS, LEVEL)):
@@ -289,7 +288,6 @@ def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets
                 "nothing was checked. Give the policy that the release names, with codes as the data write them, or "
                 "the original with ",
                 setting("original"),
-                ".",
             )
         beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
         have = "set has" if len(sets) == 1 else "sets have"

@@ -162,7 +162,6 @@ def check_ids(column: str, file: str, *, records: int, missing: int, distinct: i
             setting("drop", [column]),
             " ",
             setting("accept", [column]),
-            ".",
             file=file,
             column=column,
         )

@@ -53,7 +53,6 @@ def decide_columns(
             setting("qi"),
             ", or give ",
             setting("engine", "memory"),
-            ".",
         )
     proposed = {column: propose(column) for column in decided[QUASI_IDENTIFIER]} if propose is not None else {}
     return replace(

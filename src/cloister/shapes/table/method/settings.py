@@ -159,7 +159,6 @@ def _of_patients(request: TableRequest) -> TableRequest:
             setting("ids", "number"),
             " or ",
             setting("ids", "drop"),
-            ".",
         )
     counting = [rule.model for rule in request.rules if isinstance(rule, KMap | DeltaPresence | NoAttack | TableRule)]
     if counting:
@@ -177,11 +176,9 @@ def _of_patients(request: TableRequest) -> TableRequest:
 def check_request(request: TableRequest) -> TableRequest:
     """Return the request if its settings make sense by themselves; columns are checked against the data later."""
     if not request.rules:
-        raise InputError("No privacy rule was given. Give at least k-anonymity, as with ", setting("k", 5), ".")
+        raise InputError("No privacy rule was given. Give at least k-anonymity, as with ", setting("k", 5))
     if request.ids is Ids.HMAC and request.id is None:
-        raise InputError(
-            setting("ids", "hmac"), " replaces the ids of a column. Name the column with ", setting("id"), "."
-        )
+        raise InputError(setting("ids", "hmac"), " replaces the ids of a column. Name the column with ", setting("id"))
     check_search(request.search_name, request.store)
     given = {"time_limit": request.time_limit, "merge_bound": request.merge_bound, "threads": request.threads}
     check_settings(TableOptions, given)

@@ -243,7 +243,6 @@ def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
             setting("hierarchies", "DIR"),
             " or ",
             setting("qi", {column: "FILE"}),
-            ".",
             column=column,
         )
     return parse_hierarchy(spec)

@@ -17,7 +17,7 @@ def k_of(request: TableRequest) -> int:
     """Return the k of a request for a table with codes."""
     found = [rule.k for rule in request.rules if isinstance(rule, KAnonymity)]
     if not found:
-        raise InputError("A table with codes needs k-anonymity as well, as with ", setting("k", 5), ".")
+        raise InputError("A table with codes needs k-anonymity as well, as with ", setting("k", 5))
     return max(found)
 
 

@@ -285,7 +285,6 @@ def fit_hierarchies(
             f"{strange} of {len(trajectories.age_values)} distinct ages are not in the hierarchy {ages.spec}. Add "
             "a row for each to the file, or use intervals: ",
             setting("age_hierarchy", "interval:5,10,20/top=90"),
-            ".",
         )
     return FittedTrajectories(_over_leaves(trajectories, codes, ages), codes, ages, dropped)
 

@@ -82,7 +82,6 @@ def attributes_of(table: AttributesTable | None, n_patients: int, sensitive: str
             raise InputError(
                 f"The sensitive column {sensitive!r} is looked for in an attributes file. Give one with ",
                 setting("attributes"),
-                ".",
             )
         return Attributes(np.zeros(n_patients, dtype=np.int64))
     if sensitive is not None and sensitive not in table.frame.columns:

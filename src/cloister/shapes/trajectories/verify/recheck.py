@@ -143,6 +143,6 @@ def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hier
         return parse_hierarchy(spec)
     if given is None:
         raise InputError(
-            f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give ", setting(name), "."
+            f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give ", setting(name)
         )
     return given
