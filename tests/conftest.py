@@ -14,10 +14,21 @@ from hypothesis import settings
 from tests.made.examples import IS_FULL, examples
 from tests.made.postgresql_server import PostgreSQLServer, serving, why_not
 
+from cloister.errors import Message, NamedSetting
 from cloister.kernels.compiling import compile_all
 
 gc.set_threshold(10_000, 20, 100)  # as the command line has it
 os.fsync = lambda _descriptor: None  # nobody pulls the plug; tests that make it fail replace it themselves
+
+
+def _keep_settings(text: Message | NamedSetting, spec: str) -> str:
+    """Format a message that names no setting; one that does would lose them in an f-string: give it as a part."""
+    is_plain = isinstance(text, Message) and not text.settings
+    assert is_plain, "a message in an f-string loses its settings: put parts together by Message"
+    return format(str(text), spec)
+
+
+Message.__format__ = NamedSetting.__format__ = _keep_settings
 settings.register_profile("cloister", examples(100), deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("cloister")
 

@@ -1,80 +1,209 @@
-"""Everything cloister raises on purpose.
+"""Everything cloister raises on purpose, and what it says.
 
 The tree::
 
     CloisterError
     ├── InputError (also a ValueError)   the data or the settings cannot be used        exit 2
+    │   ├── WrongValue                   a setting cannot have the value that it was given
+    │   ├── UndecidedColumns             columns have no role
+    │   └── TooLittleMemory              an engine had no memory left
     ├── NoSafeRelease                    the request cannot be met with these settings  exit 1
     ├── GuaranteeViolation               a release that was checked does not hold       exit 1
+    ├── NotChecked                       something promised could not be checked        exit 1
     └── InternalError                    our bug, with where to report it               exit 3
 
 A message says what was asked, what was found and what to do. It names files, records, columns and counts, and never
 holds a value of the data: values belong to patients, and messages end up in logs and mails.
 
-A setting in a message is `setting("engine", "memory")`, not an option: each front end words it in its own way, the
-command line as ``--engine memory``, a job as ``engine = "memory"``, Python as ``engine="memory"``.
+A `Message` is made of parts: text, and settings with a value to give them. Each front end words the settings in its own
+way: the command line as ``--engine memory``, a job as ``engine = "memory"``, Python as ``engine="memory"``.
 """
 
-import re
-import shlex
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, ClassVar, Self
-
-SETTING = re.compile("\x02(\\w+)(?:=([^\x03]*))?\x03")
-"""How `setting` marks a name, and a value if there is one, in a text."""
+from typing import Any, ClassVar
 
 REPORT_TO = "Please report it to the cloister developers with the command (not the data); nothing was released."
+
+
+@dataclass(frozen=True)
+class NamedSetting:
+    """A setting that a message names; ``str()`` of it is the keyword of Python.
+
+    Attributes
+    ----------
+    name : as jobs and Python call it, such as ``"drop_empty"``; of a setting inside another, ``"risk.threshold"``
+    value : a value to give it: a word or number, a list, a mapping, a pair for a range; None where only the setting is
+        meant, or a flag is to be switched on
+    section : of what every front end calls by its name: the section of a file that it is in, such as ``"protect[1]"``,
+        or empty, as at the top of a file or for the parameter of a rule
+    """
+
+    name: str
+    value: object = None
+    section: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The key, with the section that it is in."""
+        return f"{self.section}.{self.name}" if self.section else self.name
+
+    def __str__(self) -> str:
+        return self.key if self.value is None else f"{self.key}={_python(self.value)}"
+
+
+setting = NamedSetting
+"""What a message calls a setting by: ``setting("engine", "memory")``."""
+
+
+def _python(value: object) -> str:
+    """Return a value as Python has it, texts in double quotes."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_python(key)}: {_python(one)}' for key, one in value.items())}}}"
+    if isinstance(value, tuple | list):
+        inside = ", ".join(map(_python, value))
+        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Message(str):
+    """A sentence made of text and named settings; as a text, it reads as Python words it.
+
+    Examples
+    --------
+    >>> told = Message("Give ", setting("k", 5), ".")
+    >>> str(told), told.worded(lambda one: f"-{one.name} {one.value}")
+    ('Give k=5.', 'Give -k 5.')
+    """
+
+    __slots__ = ("parts",)
+    parts: tuple[str | NamedSetting, ...]
+
+    def __new__(cls, *parts: str | NamedSetting) -> "Message":
+        """Put parts together, those of messages among them."""
+        made = super().__new__(cls, "".join(map(str, parts)))
+        every = (one for part in parts for one in (part.parts if isinstance(part, Message) else (part,)))
+        made.parts = tuple(one for one in every if one != "")
+        return made
+
+    def __getnewargs__(self) -> tuple[str | NamedSetting, ...]:  # type: ignore[override]  # those of `__new__`
+        return self.parts
+
+    @property
+    def settings(self) -> tuple[NamedSetting, ...]:
+        """The settings that it names, in order."""
+        return tuple(part for part in self.parts if isinstance(part, NamedSetting))
+
+    def worded(self, how: Callable[[NamedSetting], str]) -> str:
+        """Return the text, settings worded by a front end."""
+        return "".join(how(part) if isinstance(part, NamedSetting) else part for part in self.parts)
+
+    def without_stop(self) -> "Message":
+        """Return the same without the stop at its end."""
+        *before, last = self.parts or ("",)
+        return Message(*before, last.rstrip(".") if isinstance(last, str) else last)
+
+
+def joined(separator: str, parts: Iterable[str | NamedSetting]) -> Message:
+    """Return parts with a separator between them, as one message."""
+    every = [part for one in parts for part in (separator, one)]
+    return Message(*every[1:])
+
+
+def worded(text: str, how: Callable[[NamedSetting], str]) -> str:
+    """Return a text, its settings worded by a front end if it is a message."""
+    return text.worded(how) if isinstance(text, Message) else text
 
 
 class CloisterError(Exception):
     """Base of all errors raised by cloister.
 
+    Parameters
+    ----------
+    parts : text and settings of the sentence, see `Message`; one that ends with a setting gets its stop
+
     Attributes
     ----------
-    message : what was asked, what was found, what to do; never a value of the data. Settings as in Python
-    text : the same before settings are worded, for `word_settings`
+    kind, code : which error it is, for programs: the branch of the tree, and the leaf
+    sentence : what was asked, what was found, what to do; never a value of the data
+    place : what the sentence is about: a file, a part of a job, a setting; empty if the sentence says so itself
+    settings : names of the settings that the sentence names
     row : number of the record concerned, counted from 1 after the header
     line : line of the text file, counted from 1; differs from ``row`` where quoted values span lines
     columns : those concerned, where there may be several
     """
 
     kind: ClassVar[str] = "error"
+    code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 3
 
     def __init__(
         self,
-        message: str,
-        *,
+        *parts: str | NamedSetting,
         file: str | None = None,
         row: int | None = None,
         line: int | None = None,
         column: str | None = None,
         columns: Sequence[str] = (),
+        place: str | NamedSetting = "",
     ) -> None:
-        self.text, self.message = message, word_settings(message, as_keyword)
-        super().__init__(self.message)
+        self.sentence = Message(*parts, "." if parts and isinstance(parts[-1], NamedSetting) else "")
+        self.settings = tuple(dict.fromkeys(one.name for one in self.sentence.settings))
+        self.place = place
         self.file = file
         self.row = row
         self.line = line
         self.column = column
         self.columns = tuple(columns)
+        super().__init__(*parts)
 
-    def saying(self, message: str) -> Self:
-        """Return the same error in other words."""
-        place = {"file": self.file, "row": self.row, "line": self.line, "column": self.column}
-        return type(self)(message, **place, columns=self.columns)  # type: ignore[arg-type]
+    @property
+    def message(self) -> Message:
+        """The place and the sentence."""
+        return Message(self.place, ": ", self.sentence) if self.place else self.sentence
+
+    def __str__(self) -> str:
+        return str(self.message)
 
 
 class InputError(CloisterError, ValueError):
     """The data or the settings cannot be used as they are."""
 
-    kind = "input"
+    kind = code = "input"
     exit_code = 2
+
+
+class WrongValue(InputError):
+    """A setting cannot have the value that it was given.
+
+    Parameters
+    ----------
+    hint, which : what is said at the end, and right after the setting, as which of several sections it is in
+
+    Attributes
+    ----------
+    allowed : what it may be, in words
+    found : what it was, in words: a number, a word of a choice, or a type; empty where it is not to be shown
+    """
+
+    code = "wrong-value"
+
+    def __init__(
+        self, asked: NamedSetting, allowed: str, found: str = "", hint: str = "", *, which: str = "", **where: Any
+    ) -> None:
+        is_not = f", not {found}" if found else ""
+        super().__init__(asked, f"{which} must be {allowed}{is_not}.{hint}", **where)
+        self.allowed, self.found = allowed, found
 
 
 class TooLittleMemory(InputError):
     """An engine had no memory left; another may have enough."""
+
+    code = "too-little-memory"
 
 
 class UndecidedColumns(InputError):
@@ -85,97 +214,42 @@ class UndecidedColumns(InputError):
     evidence : what was found in each of ``columns``, in words without values; empty where nobody looked
     """
 
-    def __init__(self, message: str, *, evidence: Mapping[str, str], **where: Any) -> None:
-        super().__init__(message, **where)
-        self.evidence = dict(evidence)
+    code = "undecided-columns"
 
-    def saying(self, message: str) -> Self:
-        """Return the same error in other words."""
-        place = {"file": self.file, "column": self.column, "columns": self.columns}
-        return type(self)(message, evidence=self.evidence, **place)
+    def __init__(self, *parts: str | NamedSetting, evidence: Mapping[str, str], **where: Any) -> None:
+        super().__init__(*parts, **where)
+        self.evidence = dict(evidence)
 
 
 class NoSafeRelease(CloisterError):
     """No release satisfies the rules under these settings."""
 
-    kind = "no-safe-release"
+    kind = code = "no-safe-release"
     exit_code = 1
 
 
 class GuaranteeViolation(CloisterError):
     """A release that was checked does not keep what it promises."""
 
-    kind = "guarantee-violation"
+    kind = code = "guarantee-violation"
     exit_code = 1
 
 
 class NotChecked(CloisterError):
     """A release in which no check failed, but something that it promises could not be checked."""
 
-    kind = "not-checked"
+    kind = code = "not-checked"
     exit_code = 1
 
 
 class InternalError(CloisterError):
     """A defect of cloister itself; nothing was released."""
 
-    kind = "internal"
+    kind = code = "internal"
     exit_code = 3
 
-    def __init__(self, message: str) -> None:
-        super().__init__(f"{message} This is a defect of cloister. {REPORT_TO}")
-
-
-def setting(name: str, value: str | None = None) -> str:
-    """Return a setting, and a value to give it, as it stands in a message until a front end words it.
-
-    ``name``: as jobs and Python call it, such as ``"drop_empty"``
-    ``value``: as a user types it; None where only the setting is meant, or a flag is to be switched on
-    """
-    return f"\x02{name}\x03" if value is None else f"\x02{name}={value}\x03"
-
-
-def word_settings(text: str, how: Callable[[str, str | None], str]) -> str:
-    """Return a text with the settings in it worded by `as_keyword`, `as_option` or `as_key`."""
-    return SETTING.sub(lambda found: how(found[1], found[2]), text)
-
-
-LISTS = frozenset(
-    ("accept", "drop", "keep", "missing", "numbers", "sensitive", "undecided")
-)  # keywords of Python that take several values
-
-
-def as_keyword(name: str, value: str | None) -> str:
-    """Word a setting as Python has it."""
-    if value is not None and name == "weight":
-        column, _, weight = value.rpartition("=")
-        return f'{name}={{"{column}": {weight}}}'
-    if value is not None and name == "hierarchy":
-        column, _, file = value.rpartition("=")
-        return f'hierarchies={{"{column}": cl.hierarchy_file("{file}")}}'
-    if value is not None and name == "where":
-        column, _, ends = value.rpartition("=")
-        low, _, high = ends.partition("..")
-        return f'{{"{column}": ("{low}", "{high}")}}'
-    if value is not None and name == "codes":
-        return f'{{"codes": ["{value}"]}}'
-    if value is not None and name in LISTS:
-        return f'{name}=["{value}"]'
-    is_number = value is not None and re.fullmatch(r"[0-9]+(\.[0-9]+)?", value)
-    return name if value is None else f"{name}={value}" if is_number else f'{name}="{value}"'
-
-
-def as_key(name: str, value: str | None) -> str:
-    """Word a setting as a job has it."""
-    if value is not None and name in LISTS:
-        return f'{name} = ["{value}"]'
-    return name if value is None else f'{name} = "{value}"'
-
-
-def as_option(name: str, value: str | None) -> str:
-    """Word a setting as the command line has it."""
-    option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-    return option if value is None else f"{option} {shlex.quote(value)}"
+    def __init__(self, *parts: str | NamedSetting) -> None:
+        super().__init__(*parts, f" This is a defect of cloister. {REPORT_TO}")
 
 
 MOST_NAMED = 5

@@ -13,7 +13,7 @@ def broken(folder, manifest, released):
     try:
         (frame,) = read_tables(folder, manifest).values()
     except InputError as error:
-        return [error.text]
+        return [str(error)]
     text, numbers = frame[CODES], [str(number) for number in range(1, frame.height + 1)]
     cells = text.drop_nulls().str.split(" ").alias(SET).to_frame()
     found = {

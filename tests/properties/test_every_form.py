@@ -471,7 +471,7 @@ def broken_by_comparing(folder, manifest, form):
                 broken = codes_in_table.broken(files.frame, promised, column, files.released)
         return broken, broken or checker.derive(opened).differing(manifest.as_json()) + checker.contradictions(opened)
     except CloisterError as error:
-        return None, [error.text]
+        return None, [str(error)]
 
 
 def broken_in_sql(folder, manifest):
@@ -481,7 +481,7 @@ def broken_in_sql(folder, manifest):
             one.promise for one in script_of(manifest).run(folder, ["release.json", *manifest.files]) if one.violations
         ]
     except CloisterError as error:
-        return [error.text]
+        return [str(error)]
 
 
 @pytest.mark.sampled(7)

@@ -1,6 +1,7 @@
 """Assessing data from Python: how likely patients are to be found."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -23,8 +24,10 @@ from cloister.risk.assessment import (
 )
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import USUAL, parse_threshold
-from cloister.risk.safe_harbor import EVERY
-from cloister.settings.declaration import check_threads
+from cloister.risk.safe_harbor import CENSUSES, EVERY
+from cloister.settings.checking import checked
+from cloister.settings.constraints import COLUMNS, Described, Interval, OneOf, check_value
+from cloister.settings.run_options import SEED, THREADS, K
 from cloister.shapes.claims.format.data import PATIENT as NUMBER
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.plan import ClaimsPlan
@@ -39,20 +42,21 @@ USUAL_KNOWN = (1, 2, 3, 5)
 SHAPES = {CodeSets: "code sets", Trajectories: "trajectories", Claims: "claims"}
 
 
+@checked
 def assess(
     data: object,
     *,
-    qi: Sequence[str] | None = None,
+    qi: Annotated[str | Sequence[str] | None, COLUMNS] = None,
     threshold: float | str | None = None,
     population: object = None,
-    sampling_fraction: float | None = None,
-    largest_unique: int | None = None,
-    zip_census: str | None = None,
-    m: Sequence[int] | None = None,
-    k: int | None = None,
-    seed: int | None = None,
+    sampling_fraction: Annotated[float | None, Interval(float, 0, 1, closed="right")] = None,
+    largest_unique: Annotated[int | None, Interval(int, 1)] = None,
+    zip_census: Annotated[str | None, OneOf(*CENSUSES)] = None,
+    m: Annotated[Sequence[int] | None, Described("a list of whole numbers")] = None,
+    k: Annotated[int | None, K] = None,
+    seed: Annotated[int | None, SEED] = None,
     repeats: bool = False,
-    threads: int | None = None,
+    threads: Annotated[int | None, THREADS] = None,
 ) -> TableAssessment | CodesAssessment | HistoriesAssessment:
     """Return the risk of data as they are, raw or released, for their custodian: small counts are shown.
 
@@ -165,7 +169,8 @@ def assess_frame(
         people = pl.DataFrame([as_text(population[column]) for column in quasi_identifiers])
     if (people is not None or fraction is not None) and not quasi_identifiers:
         raise InputError("What is known of the population means nothing without quasi-identifiers. Name them.")
-    check_threads(threads)
+    if threads is not None:
+        check_value("threads", threads, THREADS)
     return assess_table(
         frame,
         pl.DataFrame([as_text(column) for column in frame.get_columns()]),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, Unpack
 
 from cloister.attacks.adversary import Attack
 from cloister.attacks.attack_parts import check_targets, open_release
@@ -10,15 +10,18 @@ from cloister.attacks.simulation import BUDGET, simulate
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import only_part
 from cloister.release.release import Release
+from cloister.settings.checking import checked
+from cloister.settings.constraints import HIERARCHIES
 from cloister.settings.reading import HowRead, ReadingWords
 from cloister.verification.driver import Request
 
 
+@checked
 def attack(
     release: Release | str | Path,
     original: object,
     *,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
+    hierarchies: Annotated[Mapping[str, Hierarchy] | None, HIERARCHIES] = None,
     crosswalk: object = None,
     plan: str | Path | None = None,
     attributes: str | Path | None = None,

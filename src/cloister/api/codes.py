@@ -99,7 +99,7 @@ def _on_spark(codes: Any, options: CodesOptions) -> CodesRelease:
     """Disassociate code sets on Spark, part by part."""
     if options.workload is not None:
         raise InputError(
-            f"Workloads are not answered on Spark. Leave the workload out, or take {setting('engine', 'memory')}."
+            "Workloads are not answered on Spark. Leave the workload out, or take ", setting("engine", "memory")
         )
     from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 

@@ -5,34 +5,39 @@ from contextlib import chdir
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compare_manifests, manifests_in
 from cloister.exploration.figures import exact_figures_of
-from cloister.exploration.results import Exploration, outcome_of, rule_named, summed_up
+from cloister.exploration.results import RULES, Exploration, outcome_of, rule_named, summed_up
 from cloister.exploration.running import ExploreRequest, explore_settings
 from cloister.exploration.setting_keys import FRONTIER, settings_in
 from cloister.jobs.running import of_part, options_of, without_keys
 from cloister.pipeline.claims_shape import changed_plan
 from cloister.release.release import Release
+from cloister.settings.checking import checked
+from cloister.settings.constraints import Described, Interval, OneOf
 from cloister.settings.declaration import Given, Keywords
 from cloister.shapes.claims.format.data import Claims
 
 from .run_job import job_run
 
 THE_PLAN = "the plan"
+VERB_OR_JOB = Described("a verb, as protect_table, or a job")
+GRID = Described('a list of values for each setting, or "frontier"')
 
 
+@checked
 def explore(
-    protect: Callable[..., Release] | str | Path | Keywords,
+    protect: Annotated[Callable[..., Release] | str | Path | Mapping[str, object], VERB_OR_JOB],
     data: object = None,
     *,
-    grid: Mapping[str, Sequence[object]] | Literal["frontier"],
+    grid: Annotated[Mapping[str, Sequence[object]] | Literal["frontier"], GRID],
     part: str | None = None,
     out: str | Path | None = None,
-    recommend: str = "knee",
-    risk_limit: float | None = None,
+    recommend: Annotated[str, OneOf(*RULES)] = "knee",
+    risk_limit: Annotated[float | None, Interval(float, 0, 1, closed="right")] = None,
     **settings: object,
 ) -> Exploration:
     """Protect, verify and measure under every setting of a grid, for the custodian of the data.
@@ -115,6 +120,7 @@ def _with_plan(data: object, setting: Keywords) -> tuple[object, Given]:
     return replace(data, plan=changed_plan(data.plan, of_plan, THE_PLAN, Path())), of_verb
 
 
+@checked
 def compare(*releases: Release | str | Path) -> Comparison:
     """Put releases side by side: what they promise, risk and lose, and which settings differ.
 

@@ -2,22 +2,17 @@
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING
-from decimal import Decimal
 from logging import getLogger
-from numbers import Integral, Real
 from pathlib import Path
 from textwrap import fill
-from types import NoneType, UnionType
-from typing import TypeVar, Union, get_args, get_origin
+from typing import TypeVar
 
-import numpy as np
-
-from cloister.errors import InputError, did_you_mean, setting
+from cloister.errors import InputError, did_you_mean, joined, setting
 from cloister.search import Report
-from cloister.settings.constraints import Constraint, ForEach, Interval, Kind, WordsOr, holds_list
+from cloister.settings.checking import check_kind, plain
 from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
 from cloister.settings.reading import KEYS
 from cloister.shapes.protocol import ProgressListener, Run
@@ -87,81 +82,8 @@ def options_of(
         check_kind(known[name], value)
     needed = [name for name, one in known.items() if one.default is MISSING and name not in given]
     if needed:
-        raise InputError(f"{verb} needs {' and '.join(setting(name) for name in needed)}.")
-    return record(**fixed, **{known[name].name: _plain(value, known[name]) for name, value in given.items()})
-
-
-def check_kind(one: Setting, value: object) -> None:
-    """Refuse a value of another type than the setting has; names the type that was given, and no value."""
-    parts = get_args(one.kind) or (one.kind,)
-    if value is None and (NoneType in parts or one.by_column):
-        return
-    if one.by_column:
-        _check_mapping(one, value)
-        return
-    origin: object = get_origin(one.kind)
-    kinds = parts if origin in (Union, UnionType) else (one.kind,)
-    may_be = one.constraint.accepts if isinstance(one.constraint, WordsOr) else lambda _value: False
-    if not any(_fits(kind, value) for kind in kinds) and (holds_list(one.kind) or not may_be(value)):
-        raise _wrong_value(one.word, one.allowed, value)
-    if holds_list(one.kind) and isinstance(value, Collection) and not isinstance(value, str):
-        each = float if str in kinds else str  # weights may be a text, or numbers
-        for part in value:
-            if not _fits(each, part) and not may_be(part):
-                raise _wrong_value(one.word, one.allowed, part, " in it")
-    if (
-        isinstance(one.constraint, Interval)
-        and isinstance(value, Real | Decimal)
-        and not _is_within(one.constraint, value)
-    ):
-        raise _wrong_value(one.word, one.allowed, value)
-
-
-def _check_mapping(one: Setting, value: object) -> None:
-    if not isinstance(value, Mapping):
-        raise _wrong_value(one.word, one.allowed, value)
-    for column, part in value.items():
-        if not isinstance(column, str):
-            raise _wrong_value(one.word, one.allowed, column, " as the name of a column")
-        if isinstance(one.constraint, ForEach) and not _is_within(one.constraint.each, part):
-            raise _wrong_value(one.word, one.allowed, part, f" for column {column!r}", column)
-
-
-def _fits(kind: Kind, value: object) -> bool:
-    """Whether a value is of a type; numbers of NumPy count as those of Python."""
-    if isinstance(value, bool | np.bool_):
-        return kind is bool
-    if kind in (int, float):
-        return isinstance(value, Integral if kind is int else (Real, Decimal))
-    origin: object = get_origin(kind)
-    if origin in (tuple, Sequence):
-        return isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
-    if isinstance(value, str):
-        return kind is str or not isinstance(kind, type)
-    return kind is Decimal and isinstance(value, Decimal)
-
-
-def _is_within(limit: Constraint, value: object) -> bool:
-    return limit.accepts(_plain(value))
-
-
-def _plain(value: object, one: Setting | None = None) -> object:
-    """Return a value without types of NumPy: numbers as of Python, decimals where they may be, lists as tuples."""
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if one is not None and holds_list(one.kind) and isinstance(value, Collection) and not isinstance(value, str):
-        return tuple(map(_plain, value))
-    is_exact = isinstance(value, Decimal) and one is not None and Decimal in get_args(one.kind)
-    if is_exact or isinstance(value, bool) or not isinstance(value, Real | Decimal):
-        return value
-    return int(value) if isinstance(value, Integral) else float(value)
-
-
-def _wrong_value(name: str, allowed: str, value: object, where: str = "", column: str | None = None) -> InputError:
-    if isinstance(value, Real) and not isinstance(value, bool):
-        return InputError(f"{name} is {value}{where}, but must be {allowed}.", column=column)
-    kind = f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
-    return InputError(f"{name} must be {allowed}, but {kind} was given{where}.", column=column)
+        raise InputError(f"{verb} needs ", joined(" and ", (setting(name) for name in needed)), ".")
+    return record(**fixed, **{known[name].name: plain(value, known[name]) for name, value in given.items()})
 
 
 def takes_settings(

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy
+from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Place, appearing, is_taken
 from cloister.io.columns import list_columns, nearest_column
 from cloister.io.frames import to_pandas
@@ -23,6 +23,8 @@ from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
+from cloister.settings.checking import checked
+from cloister.settings.constraints import HIERARCHIES
 from cloister.shapes.codes.request import check_seed
 from cloister.verification.folder import verify_folder
 
@@ -210,11 +212,12 @@ class ReleasedData:
         return tuple(use_sentences(self.manifest))
 
 
+@checked
 def open(  # noqa: A001  (the public name)
     folder: str | Path,
     *,
     verify: bool = True,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
+    hierarchies: Annotated[Mapping[str, Hierarchy | str] | None, HIERARCHIES] = None,
     privacy: object = None,
     visit: str | None = None,
 ) -> ReleasedData:
@@ -223,8 +226,8 @@ def open(  # noqa: A001  (the public name)
     Parameters
     ----------
     verify : check all that is promised first, as `verify_folder` does; the whole takes as long as that
-    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files, to ask about values
-        below their labels; they are not in a release
+    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files, or names of the files,
+        to ask about values below their labels; they are not in a release
     privacy, visit : of generalized code sets, the privacy policy where the release does not have it, and the column of
         visits where that is a file of them; as of `verify_folder`
 
@@ -263,7 +266,8 @@ def open(  # noqa: A001  (the public name)
                 f"{nearest_column(column, columns)} Its columns: {list_columns(columns)}.",
                 column=column,
             )
-    return ReleasedData(tables, codebook, manifest, folder, hierarchies or {})
+    given = {name: parse_hierarchy(one) if isinstance(one, str) else one for name, one in (hierarchies or {}).items()}
+    return ReleasedData(tables, codebook, manifest, folder, given)
 
 
 def _in_type(series: pl.Series, rows: pl.DataFrame) -> pl.Series:

@@ -1,9 +1,8 @@
 """Jobs from Python: a first one, and running a whole one."""
 
-from functools import partial
 from pathlib import Path
 
-from cloister.errors import InputError, as_keyword, word_settings
+from cloister.errors import InputError
 from cloister.io import from_native
 from cloister.jobs.first_jobs import (
     SHAPES,
@@ -19,7 +18,6 @@ from cloister.results import Figures
 from cloister.settings.declaration import Keywords
 
 THE_JOB = "the job"
-in_python = partial(word_settings, how=as_keyword)
 
 
 def run_job(
@@ -75,9 +73,9 @@ def run_job(
     """
     asked = job_run(job, custodian_dir)
     if dry_run:
-        return try_job(asked, overwrite=overwrite).summary(in_python)
+        return try_job(asked, overwrite=overwrite).summary(str)
     written = write_job(asked, overwrite=overwrite)
-    notes = [in_python(text) for text in written.notes]
+    notes = [*map(str, written.notes)]
     return {"warnings": [*written.warnings], **written.manifest, "out": str(asked.out), "notes": notes}
 
 

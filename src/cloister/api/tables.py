@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Annotated, Any
 
 from cloister.engines.choice import is_spark_frame
-from cloister.errors import InputError, as_keyword, word_settings
+from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.io.columns import check_columns
@@ -98,7 +98,7 @@ def protect_table(frame: Any, **keywords: Any) -> TableRelease:
     prepared = PreparedTable(options, run, Source(native.frame, "csv", ",", None, SOURCE), id_key=id_key)
     release = prepared.protect()
     assert isinstance(release, TableRelease)
-    notes = tuple(word_settings(note, as_keyword) for note in prepared.notes(release, release.manifest))
+    notes = tuple(map(str, prepared.notes(release, release.manifest)))
     return replace(release, data=native.back(release.frame), notes=notes)
 
 

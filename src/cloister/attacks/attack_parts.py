@@ -22,7 +22,9 @@ from cloister.release.folder import read_manifest
 from cloister.release.head import MANIFEST
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Release
+from cloister.settings.constraints import Interval, check_value
 from cloister.settings.reading import ReadingWords
+from cloister.settings.run_options import SEED
 from cloister.shapes.protocol import Original
 from cloister.shapes.registry import FORMS, load
 from cloister.verification.driver import Request
@@ -246,9 +248,8 @@ FOLDER = "release"
 
 def check_targets(targets: int, seed: int) -> None:
     """Refuse numbers that no attack has."""
-    for name, number, least in (("targets", targets, 1), ("seed", seed, 0)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise InputError(f"{name} is {number!r}, but must be a whole number from {least} on.")
+    check_value("targets", targets, Interval(int, 1))
+    check_value("seed", seed, SEED)
 
 
 def open_release(release: Release | str | Path, original: object, known: Request, seed: int = 0) -> OpenedRelease:

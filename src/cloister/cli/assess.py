@@ -14,13 +14,15 @@ from cloister.cli.options import (
     AssessTrajectoriesOptions,
 )
 from cloister.cli.output import Screen, note, print_json, show
-from cloister.errors import InputError
+from cloister.errors import InputError, Message
 from cloister.io import CodeColumns, EventColumns, Query, write_private
+from cloister.io.codes import note_not_released
 from cloister.io.columns import check_header
 from cloister.pipeline.table_request import split_wanted
 from cloister.release.head import MANIFEST
 from cloister.results import Figures
 from cloister.risk.assessment import Attackers
+from cloister.settings.constraints import OneOf, check_value
 from cloister.settings.reading import how_read
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.plan import ClaimsPlan
@@ -75,7 +77,7 @@ def assess_codes(options: AssessCodesOptions) -> None:
     )
     _announce(options)
     found = verb.assess_codes(given.codes, attackers.known, attackers.k, attackers.seed)
-    notes = [note for note in given.notes if not note.startswith("columns not released")]
+    notes = [note for note in given.notes if note != note_not_released(given.not_released)]
     if given.n_empty:
         notes.append(f"patients without a code are left out: {given.n_empty:,}")
     _tell(options, given.name, found.summary(), notes)
@@ -85,15 +87,14 @@ def assess_trajectories(options: AssessTrajectoriesOptions) -> None:
     """Assess trajectories."""
     if options.released and options.date is not None:
         raise InputError("A release has no dates. Leave out --date, or --released.")
-    unit = next((unit for unit in UNITS if unit == options.age_unit), None)
-    if unit is None:
-        raise InputError(f"--age-unit can be {', '.join(UNITS)}, not {options.age_unit!r}.")
+    check_value("age_unit", options.age_unit, OneOf(*UNITS))
+    unit = next(unit for unit in UNITS if unit == options.age_unit)
     _check_whether_released(options.data, released=options.released)
     columns = EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit)
     source = read_code_events(options.data, columns=columns, labels=options.released, **how_read(options))
     _announce(options)
     found = verb.assess_events(source, _attackers(options))
-    notes = [note for note in source.notes if not note.startswith("columns not released")]
+    notes = [note for note in source.notes if note != note_not_released(source.not_released)]
     _tell(options, source.name, found.summary(), notes)
 
 
@@ -142,7 +143,7 @@ def _tell(options: AssessOptions, source: str, risk: Figures, notes: Sequence[st
         print_json(summary)
         return
     for line in notes:
-        note(f"Note: {line}.", quiet=options.quiet)
+        note(Message("Note: ", line, "."), quiet=options.quiet)
     if not options.quiet:
         sets = risk.get("attributes", [])
         sizes = [len(one["columns"]) for one in sets]

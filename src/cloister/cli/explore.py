@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cloister.cli.options import CompareOptions, ExploreOptions
 from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
-from cloister.errors import InputError, NoSafeRelease
+from cloister.errors import InputError, Message, NoSafeRelease
 from cloister.exploration.comparison import compare_manifests, comparison_page, manifests_in, rows_of
 from cloister.exploration.results import RECORD, Exploration, Outcome, Setting, word_of
 from cloister.exploration.running import PAGE, ExploreRequest, explore_settings, in_words
@@ -43,7 +43,7 @@ def run_explore(shape: str, options: RunOptions, typed: ExploreOptions, words: K
             "Allow more suppression or coarser hierarchies, or weaken the guarantee."
         )
     for text in notes_on(settings):
-        note(f"Note: {text}.", quiet=quiet)
+        note(Message("Note: ", text, "."), quiet=quiet)
     if options.as_json:
         print_json({**found.content, "out": str(typed.out)})
     elif not options.quiet:

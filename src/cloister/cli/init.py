@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cloister.cli.options import InitClaimsOptions, InitCodesOptions, InitJobOptions, InitOptions
-from cloister.cli.output import console, grid, in_options, note, print_json
+from cloister.cli.output import console, grid, note, print_json
 from cloister.errors import InputError
 from cloister.evidence.column import Guess
 from cloister.evidence.roles import UNDECIDED
 from cloister.io import CodeColumns, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.jobs.first_jobs import FirstJobRequest, write_first_job
+from cloister.jobs.wording import in_keys
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.claims.method.first_plan import first_plan
 from cloister.sources import read_claim_tables
@@ -45,7 +46,7 @@ def init_shape(shape: str, options: InitJobOptions) -> None:
             "--undecided drop"
         )
     if made.problem is not None:
-        notes.append(f"As it is the job gives no release: {in_options(made.problem)}")
+        notes.append(f"As it is the job gives no release: {in_keys(made.problem)}")
     _tell(options, options.out, "job", [(source.name, made.columns)], notes)
 
 

@@ -242,8 +242,9 @@ class QueryOptions(SayingOptions):
             "CODE@AGE|CODE@LOW-HIGH",
         ),
     ] = ()
-    hierarchy: Annotated[
-        tuple[str, ...], Help("Hierarchy file of a column; for trajectories of code or age. Repeatable.", "COLUMN=FILE")
+    hierarchies: Annotated[
+        tuple[str, ...],
+        Help("Hierarchy file of a column; for trajectories of code or age. Repeatable.", "COLUMN=FILE", "--hierarchy"),
     ] = ()
     privacy: Annotated[
         str | None,

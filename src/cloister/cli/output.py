@@ -3,11 +3,9 @@
 import json
 import os
 import re
-import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from itertools import groupby
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,9 +16,8 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from cloister.errors import CloisterError, InputError, InternalError, UndecidedColumns, as_option, word_settings
-from cloister.settings.declaration import settings_of
-from cloister.shapes.registry import SHAPES
+from cloister.cli.wording import in_options
+from cloister.errors import CloisterError, InputError, InternalError, UndecidedColumns
 
 if TYPE_CHECKING:  # what a help page needs loads no search
     from cloister.search.problem import Progress, Report
@@ -95,27 +92,6 @@ def after_writing(name: str) -> Iterator[None]:
         raise InputError(f"The release {name} was written, but standard output did not take what there was to say.")
 
 
-@cache
-def _options() -> dict[str, str]:
-    """How the command line calls settings, by their names; two shapes may call one differently."""
-    return {one.word: one.option.split()[0] for shape in SHAPES.values() for one in settings_of(shape.options)}
-
-
-def use_option_names(record: type) -> None:
-    """Call settings as the command does that runs now, whose settings these are."""
-    _options().update({one.word: one.option.split()[0] for one in settings_of(record)})
-
-
-def in_options(text: str) -> str:
-    """Return a text with its settings worded as options."""
-
-    def option(name: str, value: str | None) -> str:
-        called = _options().get(name, as_option(name, None))
-        return called if value is None else f"{called} {shlex.quote(value)}"
-
-    return word_settings(text, option)
-
-
 def note(text: str, *, quiet: bool) -> None:
     """Say something that is not the result on standard error."""
     if not quiet:
@@ -129,18 +105,14 @@ def complain(
 
     ``quiet``: print the sentence alone, without the evidence that belongs to it
     """
-    told, message = False, in_options(error.text)
+    told, message = False, in_options(error.message)
     if as_json:
-        fields = {
-            "file": error.file and in_options(error.file),
-            "row": error.row,
-            "line": error.line,
-            "column": error.column,
-        }
+        fields = {"file": error.file, "row": error.row, "line": error.line, "column": error.column}
         with suppress(OSError):  # standard output may be full or closed
             evidence: dict[str, object] = {"columns": [*error.columns]} if error.columns else {}
             evidence |= {"undecided": error.evidence} if isinstance(error, UndecidedColumns) else {}
-            print_json({"error": {"kind": error.kind, "message": message, **fields, **evidence}})
+            named = {"code": error.code, "settings": [*error.settings]}
+            print_json({"error": {"kind": error.kind, "message": message, **fields, **named, **evidence}})
             told = True
     if not told:
         sys.stderr.write(f"cloister: {printable(message)}\n")
@@ -178,28 +150,26 @@ def _frames(traceback: TracebackType | None) -> list[str]:
     return places
 
 
-def facts(title: str, rows: list[tuple[str, str]]) -> Table:
+def facts(title: str, rows: Sequence[Sequence[str]]) -> Table:
     """A table of two columns."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
     table.add_column("what", no_wrap=True)
     table.add_column("found", overflow="fold")
-    for what, found in rows:
-        table.add_row(what, found)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
 def show(template: str, **content: object) -> None:
     """Print what a template says."""
-    from cloister.report import screen  # loads templates, which a help page needs not
+    from cloister.report import terminal_text  # loads templates, which a help page needs not
 
     shown = console()
-    for sign, text, rows in screen(template, **content):
-        if sign == ">":
-            shown.print(text, soft_wrap=True)
-        elif sign == "=":
-            shown.print(facts(text, [(what, found) for what, found in rows]))
+    for part in terminal_text(template, **content):
+        if isinstance(part, str):
+            shown.print(part, soft_wrap=True)
         else:
-            shown.print(grid(text, rows[0], rows[1:]))
+            shown.print(grid(part.title, part.head, part.rows) if part.head else facts(part.title, part.rows))
 
 
 LEAST_ALIKE = 5
@@ -229,7 +199,7 @@ SHORT_WORD, WIDE = 12, 8
 """Words of so many letters are not broken; tables of more columns have less space between them."""
 
 
-def grid(title: str, head: list[str], rows: list[list[str]], *, is_prose: bool = False) -> Table:
+def grid(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, is_prose: bool = False) -> Table:
     """A table with a header; all but the first column to the right, unless it is prose."""
     is_wide = len(head) > WIDE
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=is_wide)

@@ -5,18 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cloister.cli.output import (
-    WRITTEN,
-    Screen,
-    StoppedLate,
-    Terminated,
-    after_writing,
-    console,
-    in_options,
-    note,
-    print_json,
-    show,
-)
+from cloister.cli.output import WRITTEN, Screen, StoppedLate, Terminated, after_writing, console, note, print_json, show
+from cloister.cli.wording import in_options
+from cloister.errors import Message
 from cloister.io.folder import identity
 from cloister.pipeline.releasing import WrittenRelease, write_release
 from cloister.release.head import REPORT
@@ -56,9 +47,9 @@ def as_json(written: WrittenRelease, out: Path) -> dict[str, object]:
 def tell(written: WrittenRelease, *, quiet: bool) -> None:
     """Print the warnings of a release, and then its notes."""
     for line in written.warnings:
-        note(f"Warning: {line}.", quiet=quiet)
+        note(Message("Warning: ", line, "."), quiet=quiet)
     for line in written.notes:
-        note(f"Note: {line}.", quiet=quiet)
+        note(Message("Note: ", line, "."), quiet=quiet)
 
 
 @contextmanager

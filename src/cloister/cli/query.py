@@ -24,7 +24,7 @@ def run_query(options: QueryOptions) -> None:
     release = open_release(
         options.folder,
         verify=not options.unverified,
-        hierarchies=dict(map(_hierarchy, options.hierarchy)),
+        hierarchies=dict(map(_hierarchy, options.hierarchies)),
         privacy=options.privacy,
         visit=options.visit,
     )

@@ -8,10 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from cloister.cli.options import DemoOptions, RunJobOptions
-from cloister.cli.output import Screen, after_writing, in_options, note, print_json, say, show
+from cloister.cli.output import Screen, after_writing, note, print_json, say, show
 from cloister.cli.protect import as_json, late_stops_reported, tell
 from cloister.cli.ui import EXTRA, has_ui
-from cloister.errors import InputError, UndecidedColumns
+from cloister.cli.wording import in_options
+from cloister.errors import InputError, Message, UndecidedColumns
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE, JobManifest
 from cloister.jobs.running import DryRun, JobRun, try_job, write_job
@@ -20,6 +21,7 @@ from cloister.pipeline.output_paths import release_at
 from cloister.release.head import REPORT, read_section
 from cloister.release.manifest import parse_manifest
 from cloister.results import STARTED, Stopwatch
+from cloister.settings.constraints import Interval, check_value
 from cloister.shapes.protocol import Run
 from cloister.testing import Hospital, hospital
 
@@ -56,14 +58,12 @@ def run_job(options: RunJobOptions) -> None:
 @contextmanager
 def _bulk_decision_named(job: Path) -> Iterator[None]:
     """Add to a refusal of undecided columns the command that decides all of them."""
-    refusal: UndecidedColumns
     try:
         yield
-        return
     except UndecidedColumns as error:
-        refusal = error
-    command = shlex.join(["cloister", "run", str(job), "--undecided", "drop"])
-    raise refusal.saying(f"{refusal.text.removesuffix('.')}, or on the command line: {command}.")
+        command = shlex.join(["cloister", "run", str(job), "--undecided", "drop"])
+        error.sentence = Message(error.sentence.without_stop(), f", or on the command line: {command}.")
+        raise
 
 
 def _say_dry(found: DryRun, options: RunJobOptions) -> None:
@@ -72,7 +72,7 @@ def _say_dry(found: DryRun, options: RunJobOptions) -> None:
         print_json(found.summary(in_options))
         return
     for text in found.notes:
-        note(f"Note: {text}.", quiet=options.quiet)
+        note(Message("Note: ", text, "."), quiet=options.quiet)
     if not options.quiet:
         show("job_tried", tried=found)
 
@@ -84,8 +84,7 @@ LEAST = 20
 
 def run_demo(options: DemoOptions) -> None:
     """Make data and a job, run it, and say which command does the same."""
-    if options.patients < LEAST:
-        raise InputError(f"--patients is {options.patients}, but must be at least {LEAST}.")
+    check_value("patients", options.patients, Interval(int, LEAST))
     job = options.folder / JOB
     again = _write(options.folder, hospital(options.seed, options.patients))
     what = f"{options.patients:,} made-up patients in four shapes, and the job that protects them: {job}"

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from cloister.cli.options import UiOptions
 from cloister.cli.output import Terminated, say
 from cloister.errors import InputError
+from cloister.settings.constraints import Interval, check_value
 
 NEEDED = ("starlette", "uvicorn", "python_multipart")
 EXTRA = 'pip install "cloister[ui]"'
@@ -20,8 +21,7 @@ def run_ui(options: UiOptions) -> None:
     """Serve a folder, and say where."""
     if not has_ui():
         raise InputError(f"The application needs more than is installed. Install it: {EXTRA}.")
-    if options.idle <= 0:
-        raise InputError(f"--idle is {options.idle:g} minutes, but must be above 0.")
+    check_value("idle", options.idle, Interval(float, 0, closed="neither", what="a number of minutes"))
     from cloister.web.server import Endpoint, prepare, serve  # only this command needs a server
 
     served = prepare(options.folder, Endpoint(options.port, options.socket, options.bind, options.behind_proxy))

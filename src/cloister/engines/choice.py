@@ -10,7 +10,7 @@ from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, NamedSetting, joined, setting
 from cloister.io.csv import is_packed
 from cloister.io.foreign import translate_errors
 from cloister.io.other_files import program_of
@@ -84,11 +84,13 @@ def check_memory_or_spark(word: str, needing_rows: Sequence[str] = ()) -> None:
     ``needing_rows``: settings that were given and that Spark, which reads files by itself, does not know
     """
     if is_spark(word) and needing_rows:
-        raise InputError(f"Spark reads files as they are. Leave out {', '.join(map(setting, needing_rows))}, or Spark.")
+        raise InputError(
+            "Spark reads files as they are. Leave out ", joined(", ", map(setting, needing_rows)), ", or Spark."
+        )
     if word not in ("auto", "memory") and not is_spark(word):
         raise InputError(
-            f"{setting('engine')} can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) "
-            "for this shape."
+            setting("engine"),
+            " can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) for this shape.",
         )
 
 
@@ -118,7 +120,7 @@ def check_word(word: str) -> None:
         raise InputError(f"The engine is not known. It can be {WORDS}.")
 
 
-def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> ChosenEngine:
+def choose_engine(word: str, data: Path | Query, needs_rows: NamedSetting | None) -> ChosenEngine:
     """Return the engine for a table."""
     check_word(word)
     if word == "memory":
@@ -135,13 +137,17 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
             why = f"the engine is memory though there are {about}: the shell allows too little (ulimit -v) for duckdb"
             return ChosenEngine("memory", why)
         if needs_rows is None:
-            why = f"the engine is duckdb, as there are {about} ({MEMORY} overrules that)"
+            why = Message(f"the engine is duckdb, as there are {about} (", MEMORY, " overrules that)")
             return ChosenEngine("duckdb", why)
-        return ChosenEngine("memory", f"the engine is memory though there are {about}: {needs_rows} needs all rows")
+        return ChosenEngine(
+            "memory", Message(f"the engine is memory though there are {about}: ", needs_rows, " needs all rows")
+        )
     if needs_rows is not None:
         raise InputError(
-            f"{needs_rows} needs the rows of the table, of which other engines than memory know only counts. Give "
-            f"{MEMORY}, or leave it out."
+            needs_rows,
+            " needs the rows of the table, of which other engines than memory know only counts. Give ",
+            MEMORY,
+            ", or leave it out.",
         )
     if is_spark(word) or word == "duckdb":
         where: Where = "duckdb" if word == "duckdb" else "spark"
@@ -154,8 +160,8 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
         )
     if data.scheme not in ("postgresql", "postgres", "duckdb"):
         raise InputError(
-            "Tables are protected inside PostgreSQL and DuckDB; from other databases they are read. Leave out "
-            f"{setting('engine')}."
+            "Tables are protected inside PostgreSQL and DuckDB; from other databases they are read. Leave out ",
+            setting("engine"),
         )
     return ChosenEngine("database")
 
@@ -167,9 +173,9 @@ def _must_be_file(data: Path | Query, engine: str) -> None:
             "engine, or leave it out."
         )
     if program_of(data) is not None:
-        raise InputError(f"The engine {engine} counts CSV and Parquet, no files of {program_of(data)}. Give {MEMORY}.")
+        raise InputError(f"The engine {engine} counts CSV and Parquet, no files of {program_of(data)}. Give ", MEMORY)
     if parse_profile(data) is not None:
-        raise InputError(f"The engine {engine} counts single files, and no collections by a profile. Give {MEMORY}.")
+        raise InputError(f"The engine {engine} counts single files, and no collections by a profile. Give ", MEMORY)
 
 
 def approximate_records(path: Path) -> int:

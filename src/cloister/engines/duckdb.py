@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 import polars as pl
 from sqlglot import exp, parse_one
 
-from cloister.errors import InputError, TooLittleMemory, setting
+from cloister.errors import InputError, Message, TooLittleMemory, setting
 from cloister.io.columns import check_names, display_name, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, head_of, header_of, is_packed
 from cloister.io.databases import DUCKDB_REASONS, cannot_open, connect, duckdb_word, frame_of
@@ -153,7 +153,7 @@ class DuckDBFile(Engine):
         except Exception as error:  # its message quotes values; of it, the number of a line is taken
             found = _what_failed(error)
             kind = TooLittleMemory if type(error).__name__ == OUT_OF_MEMORY else InputError
-        raise kind(f"{self.file} {found}", file=self.file)
+        raise kind(f"{self.file} ", found, file=self.file)
 
 
 @contextmanager
@@ -175,8 +175,9 @@ def duckdb_file(
         schema = parquet_schema(path, shown)
     if len({name.casefold() for name in schema}) < len(schema):
         raise InputError(
-            f"{shown} has columns whose names differ in upper and lower case alone, which the engine duckdb cannot "
-            f"tell apart. Rename one, or give {setting('engine', 'memory')}.",
+            f"{shown} has columns whose names differ in upper and lower case alone, which the engine duckdb "
+            "cannot tell apart. Rename one, or give ",
+            setting("engine", "memory"),
             file=shown,
         )
     folder = Path(tempfile.mkdtemp(prefix="cloister-duckdb-"))  # 0700
@@ -192,7 +193,7 @@ def duckdb_file(
     )
     try:
         refusal = InputError(
-            f"{shown} cannot be read by the engine duckdb. Give {setting('engine', 'memory')}.", file=shown
+            f"{shown} cannot be read by the engine duckdb. Give ", setting("engine", "memory"), file=shown
         )
         translate_errors(lambda: connection.sql(relation).create_view(SOURCE), refusal)
         columns = tuple(EngineColumn(name, kind_of(kind)) for name, kind in schema.items())
@@ -265,7 +266,9 @@ def _what_failed(error: Exception) -> str:
     if kind == "IOException":
         return "cannot be read to its end, or the disk for what is set aside is full."
     at = f" near line {line[1]}" if line else ""
-    return (
-        f"cannot be read as a table{at}: a record has another number of cells, or text that is not UTF-8. Correct it, "
-        f"or give {setting('engine', 'memory')}, which says more of it."
+    return Message(
+        f"cannot be read as a table{at}: a record has another number of cells, or text that is not UTF-8. "
+        "Correct it, or give ",
+        setting("engine", "memory"),
+        ", which says more of it.",
     )

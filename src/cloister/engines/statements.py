@@ -72,7 +72,7 @@ def as_in_file(frame: pl.DataFrame, schema: pl.Schema, file: str) -> pl.DataFram
     types = {f"c{number}": kind for number, kind in enumerate(schema.values())}
     casts = [pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns]
     refusal = InputError(
-        f"{file} has a type of numbers or dates that this engine cannot count. Give {setting('engine', 'memory')}."
+        f"{file} has a type of numbers or dates that this engine cannot count. Give ", setting("engine", "memory")
     )
     return translate_errors(lambda: frame.with_columns(casts), refusal)
 

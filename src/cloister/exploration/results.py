@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from cloister.errors import InputError, NoSafeRelease, did_you_mean, setting
+from cloister.errors import InputError, Message, NoSafeRelease, setting
 from cloister.io import is_taken, write_private
 from cloister.io.write import cannot_write
 from cloister.results import Figures as Content
+from cloister.settings.constraints import Interval, OneOf, check_value
 from cloister.version import __version__
 
 from .figures import Figures
@@ -28,11 +29,10 @@ RULES: tuple[Rule, ...] = ("knee", "best-utility")
 
 def rule_named(word: str, risk_limit: float | None) -> Rule:
     """Return the rule of this name."""
-    rule = next((rule for rule in RULES if rule == word), None)
-    if rule is None:
-        raise InputError(f"The rule can be {' or '.join(RULES)}, not {word!r}.{did_you_mean(word, RULES)}")
-    if risk_limit is not None and not 0 < risk_limit <= 1:
-        raise InputError(f"The risk limit is {risk_limit:g}, but must be above 0 and at most 1.")
+    check_value("recommend", word, OneOf(*RULES))
+    if risk_limit is not None:
+        check_value("risk_limit", risk_limit, Interval(float, 0, 1, closed="right"))
+    rule = next(rule for rule in RULES if rule == word)
     if rule == "best-utility" and risk_limit is None:
         raise InputError("The rule best-utility needs a risk limit, for example 0.09.")
     return rule
@@ -243,7 +243,7 @@ FOR_THE_CUSTODIAN = (
     "Confidential. Do not share this folder or any of its files: comparing suppressed records across settings can "
     f"reveal individuals, and {RECORD} contains hashes of the data."
 )
-ANOTHER = f"Take another folder for {setting('out')}, or remove that one."
+ANOTHER = Message("Take another folder for ", setting("out"), ", or remove that one.")
 
 
 @dataclass
@@ -283,7 +283,7 @@ def open_record(folder: Path | None, identity: Mapping[str, object], settings: S
         write_private(folder / RECORD, _line(_head(identity)))
     path = folder / RECORD
     if path.is_symlink() or not path.is_file():
-        raise InputError(f"{folder.name} exists already and holds no exploration. {ANOTHER}")
+        raise InputError(f"{folder.name} exists already and holds no exploration. ", ANOTHER)
     with path.open("r+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -292,8 +292,8 @@ def open_record(folder: Path | None, identity: Mapping[str, object], settings: S
             is_ours = False
         if not is_ours:
             raise InputError(
-                f"Another command is exploring into {folder.name}. Wait for it, or take another folder for "
-                f"{setting('out')}."
+                f"Another command is exploring into {folder.name}. Wait for it, or take another folder for ",
+                setting("out"),
             )
         yield Record(_read_outcomes(file, folder.name, identity, settings), file)
 
@@ -324,10 +324,10 @@ def _read_outcomes(
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         head = None
     if not isinstance(head, dict):
-        raise InputError(f"{RECORD} of {name} cannot be read. {ANOTHER}", file=RECORD)
+        raise InputError(f"{RECORD} of {name} cannot be read. ", ANOTHER, file=RECORD)
     for key, what in (("cloister", "by another version"), ("asked", "with other options"), ("files", "of other data")):
         if head.get(key) != _head(identity)[key]:
-            raise InputError(f"{name} holds an exploration {what}, which cannot be gone on with. {ANOTHER}")
+            raise InputError(f"{name} holds an exploration {what}, which cannot be gone on with. ", ANOTHER)
     if [one.setting for one in done] != list(settings[: len(done)]):
-        raise InputError(f"{RECORD} of {name} has other settings than were asked for. {ANOTHER}", file=RECORD)
+        raise InputError(f"{RECORD} of {name} has other settings than were asked for. ", ANOTHER, file=RECORD)
     return done

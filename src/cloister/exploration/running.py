@@ -110,7 +110,7 @@ def explore_settings(
     ground = ExplorationData(shape, work.with_settings(options, {}))
     if asked.grid == FRONTIER:
         if not isinstance(work, WithFrontier):
-            raise InputError(f"{GRID} {FRONTIER} is for tables. Give keys and values, as {EXAMPLE}.")
+            raise InputError(GRID, f" {FRONTIER} is for tables. Give keys and values, as ", EXAMPLE)
         settings = work.frontier(ground.options, ground.data)
     else:
         wanted = asked.grid or work.usual_grid
@@ -144,13 +144,11 @@ def in_words(setting: Setting) -> str:
 @contextmanager
 def _of_setting(setting: Setting) -> Iterator[None]:
     """Say of a refusal which setting it is about."""
-    problem: InputError
     try:
         yield
-        return
     except InputError as error:
-        problem = error
-    raise problem.saying(f"Setting {in_words(setting)}: {problem.text}")
+        error.place = f"Setting {in_words(setting)}"
+        raise
 
 
 def _try_setting(ground: ExplorationData, setting: Setting, asked: ExploreRequest, number: int) -> Outcome:

@@ -49,20 +49,20 @@ class KeyedShape(Generic[Options]):
             if one.word in grid and value and value != one.default:
                 raise InputError(f"{one.word} is an option and in the grid as well. Leave one of them out.")
         if "k" not in grid and not options.k:
-            raise InputError(f"k is needed. Give {setting('k')}, or {EXAMPLE}.")
+            raise InputError("k is needed. Give ", setting("k"), ", or ", EXAMPLE)
 
     def parse_word(self, _options: Options, key: str, word: object) -> object:
         """Return the value of a key that a word of a grid stands for; what is no text stands for itself."""
         head, column = self._split(key)
-        problem = InputError(f"{GRID}: {key} has no such value.")
+        problem = InputError(f"{key} has no such value.", place=GRID)
         for value in candidates(word):
             try:
                 part = self._part({head: {column: value} if column else value})
             except InputError as error:
                 problem = error
                 continue
-            for sentence in check_part(part, GRID, {"data": FileSource(file="data")}):
-                raise InputError(sentence.replace(f"{GRID}.", f"{GRID}: "))
+            for sentence in check_part(part, "", {"data": FileSource(file="data")}):
+                raise InputError(sentence, place=GRID)
             return value
         raise problem
 
@@ -88,13 +88,14 @@ class KeyedShape(Generic[Options]):
         if head not in known or (column and not of_columns[head]):
             whole = head if head not in known else key
             raise InputError(
-                f"{GRID} names the key {whole}, which a {self.name} has not.{did_you_mean(head, known)} Keys: "
-                f"{', '.join(known)}."
+                GRID,
+                f" names the key {whole}, which a {self.name} has not.{did_you_mean(head, known)} Keys: "
+                f"{', '.join(known)}.",
             )
         if of_columns[head] and not column:
-            raise InputError(f"{GRID} {head} has a value for each column. Name one, as in {GRID} {head}.age=...")
+            raise InputError(GRID, f" {head} has a value for each column. Name one, as in ", GRID, f" {head}.age=...")
         if dot and not column:
-            raise InputError(f"{GRID} names no column after {head}.")
+            raise InputError(GRID, f" names no column after {head}.")
         return head, column
 
 
@@ -140,15 +141,15 @@ def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | Literal["fr
         key, equals, rest = text.partition("=")
         key = key.strip()
         if not (key and equals):
-            raise InputError(f"{GRID} takes KEY=VALUE,VALUE, as in {EXAMPLE}.")
+            raise InputError(GRID, " takes KEY=VALUE,VALUE, as in ", EXAMPLE)
         if key in grid:
-            raise InputError(f"{GRID} names {key} twice. Give all of its values at once.")
+            raise InputError(GRID, f" names {key} twice. Give all of its values at once.")
         values = [word.strip() for word in rest.split(";" if ";" in rest else ",")]
         values = values[:-1] if ";" in rest and not values[-1] else values
         if not all(values) or not values:
-            raise InputError(f"{GRID} {key} has an empty value. Give values apart by commas, as in {EXAMPLE}.")
+            raise InputError(GRID, f" {key} has an empty value. Give values apart by commas, as in ", EXAMPLE)
         if len(set(values)) < len(values):
-            raise InputError(f"{GRID} {key} has a value twice. Give each once.")
+            raise InputError(GRID, f" {key} has a value twice. Give each once.")
         grid[key] = tuple(values)
     return grid
 
@@ -159,7 +160,7 @@ def settings_in(grid: Mapping[str, Sequence[T]]) -> list[dict[str, T]]:
     for values in grid.values():
         count *= len(values)
     if not grid or not count:
-        raise InputError(f"A grid of settings is needed, as {EXAMPLE}.")
+        raise InputError("A grid of settings is needed, as ", EXAMPLE)
     if count > MOST_SETTINGS:
         raise InputError(f"The grid has {count:,} settings, more than {MOST_SETTINGS:,}. Give fewer values.")
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]

@@ -70,8 +70,11 @@ def require_cover(column: str, n_outside: int, n_values: int, problem: str, advi
     """Refuse a column of which some values are outside the hierarchy; counts them and says what to do."""
     if n_outside:
         raise InputError(
-            f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. {advice} "
-            f"{setting('unmatched_values', 'FILE')} lists them.",
+            f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. ",
+            advice,
+            " ",
+            setting("unmatched_values", "FILE"),
+            " lists them.",
             column=column,
         )
 
@@ -199,6 +202,8 @@ class MadeOfRecords:
     def bind(self, column: str, _: Sequence[str | None]) -> BoundHierarchy:
         """Refuse: how many records have each value is not known here."""
         raise InputError(
-            f"{self.spec} needs the records of column {column!r}, which are known where a table is protected in memory "
-            f"({setting('engine', 'memory')}). State {self.stated}."
+            f"{self.spec} needs the records of column {column!r}, which are known where a table is protected in "
+            "memory (",
+            setting("engine", "memory"),
+            f"). State {self.stated}.",
         )

@@ -102,7 +102,7 @@ class DateHierarchy(BuiltHierarchy[PartialDate]):
         return [self.bottom is not None and one.day.year < self.bottom for one in read]
 
     def _refusal(self, texts: Sequence[str]) -> tuple[str, str]:
-        advice = proposal(texts).strip() or "Write them so, or use suppress or a hierarchy file."
+        advice = proposal(texts) or "Write them so, or use suppress or a hierarchy file."
         return "are not dates as YYYY-MM-DD (a time may follow), YYYY-MM or YYYY", advice
 
     def _levels(self, texts: Sequence[str], read: Sequence[PartialDate]) -> Levels:

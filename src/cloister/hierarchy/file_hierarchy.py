@@ -205,7 +205,8 @@ class FileHierarchy:
         if missing and row is None:
             raise InputError(
                 f"Column '{column}' has missing values, but {self.name} does not list them. Add a row for the empty "
-                f"value, or name the value that stands for missing in the file with {setting('missing_as')}.",
+                "value, or name the value that stands for missing in the file with ",
+                setting("missing_as"),
                 file=self.name,
                 column=column,
             )

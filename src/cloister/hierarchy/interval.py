@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, setting
 from cloister.hierarchy.bound import BuiltHierarchy, Levels, MadeOfRecords, require_cover
 from cloister.settings.reading import unit_of
 
@@ -110,20 +110,24 @@ def _is_large(text: str) -> bool:
 
 def _refusal_of_texts(texts: Sequence[str]) -> tuple[str, str]:
     """What is wrong with values that are no numbers, and what to do."""
+    numbers = setting("numbers", ["COLUMN"])
     if any(OPEN.fullmatch(text.strip()) for text in texts):
-        advice = (
+        advice: str = Message(
             "Some are open-ended, such as 90+: they are read where a bound reaches them, as in interval:5,10/top=90. "
-            f"Give a bound, or make the rest missing with {setting('numbers', 'COLUMN')}."
+            "Give a bound, or make the rest missing with ",
+            numbers,
+            ".",
         )
     elif any(_is_large(text) for text in texts):
         advice = "Numbers of 10^15 and more are not read as numbers. Use suppress or prefix."
     elif n := sum(COMMA.fullmatch(text.strip()) is not None for text in texts):
-        advice = f"{n:,} have a decimal comma, which {setting('decimal', ',')} reads."
+        advice = Message(f"{n:,} have a decimal comma, which ", setting("decimal", ","), " reads.")
     elif n := sum(unit_of(text) is not None for text in texts):
-        reads = setting("numbers", "COLUMN")
-        advice = f"{n:,} are numbers with a unit, a currency or commas between thousands, which {reads} reads."
+        advice = Message(
+            f"{n:,} are numbers with a unit, a currency or commas between thousands, which ", numbers, " reads."
+        )
     else:
-        advice = f"Correct them, make them missing with {setting('numbers', 'COLUMN')}, or use suppress or prefix."
+        advice = Message("Correct them, make them missing with ", numbers, ", or use suppress or prefix.")
     if all(map(_is_large, texts)):
         return "are numbers of 10^15 and more, which interval does not read", advice
     return "are not whole or decimal numbers, which interval needs", advice

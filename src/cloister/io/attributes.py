@@ -28,8 +28,8 @@ class AttributesTable:
 def lacking() -> InputError:
     """Return what is said where a release with auxiliary attributes is compared with an original without."""
     return InputError(
-        "The release has auxiliary columns, and the file that they come from is needed to compare them. Give "
-        f"{setting('attributes')}."
+        "The release has auxiliary columns, and the file that they come from is needed to compare them. Give ",
+        setting("attributes"),
     )
 
 

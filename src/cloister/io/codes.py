@@ -13,7 +13,7 @@ from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError, name_few, setting
+from cloister.errors import InputError, Message, name_few, setting
 from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header, as_text, text_of_codes
 from cloister.io.csv import Source, line_of_record, load_text
 from cloister.settings.reading import proposal
@@ -22,13 +22,20 @@ FIRST = "first"  # Stands for the first date of each patient where a column with
 NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")
 DATE = "%Y-%m-%d"
 TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+COMPLETE = "Every line needs a patient, a code and an age: complete or remove such lines."
+CORRECT = "Correct or remove such lines."
 WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"  # A date, with or without a time of the day
 
 
 def _notes(roles: Sequence[tuple[str, str | None, str | None]], rest: Sequence[str]) -> list[str]:
     """Notes on columns recognised by name, from each role, the column found and the one asked for; and on the rest."""
     notes = [f"the column {name!r} was taken as {role}" for role, name, wanted in roles if name and wanted is None]
-    return [*notes, f"columns not released: {name_few(rest)}"] if rest else notes
+    return [*notes, note_not_released(rest)] if rest else notes
+
+
+def note_not_released(columns: Sequence[str]) -> str:
+    """Return the note on columns of a file that a release does not have."""
+    return f"columns not released: {name_few(columns)}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,13 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     parted = split_at(cells, wanted.separator)
     at = "commas, semicolons and bars" if wanted.separator is None else repr(wanted.separator)
     how_parted = (
-        [f"cells of {codes!r} with several codes were split at {at} ({setting('separator')} names another separator)"]
+        [
+            Message(
+                f"cells of {codes!r} with several codes were split at {at} (",
+                setting("separator"),
+                " names another separator)",
+            )
+        ]
         if parted is not cells
         else []
     )
@@ -115,9 +128,12 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     cells = parted
     if ids is None and rest and not cells.str.contains(r"\S\s+\S").any():
         raise InputError(
-            f"Each row of {file} has one code, and no column says whose it is: each would be another patient. Name the "
-            f"column that tells patients apart, as {setting('id', _likely_id(frame, rest))}, and "
-            f"{setting('code', codes)}. If each row is a patient, give the column of codes alone.",
+            f"Each row of {file} has one code, and no column says whose it is: each would be another patient. "
+            "Name the column that tells patients apart, as ",
+            setting("id", _likely_id(frame, rest)),
+            ", and ",
+            setting("code", codes),
+            ". If each row is a patient, give the column of codes alone.",
             file=file,
         )
     roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
@@ -159,29 +175,37 @@ def _code_columns(present: Sequence[str], wanted: CodeColumns, file: str) -> Cod
     all_of_them, one = setting("codes"), setting("code")
     if wanted.codes is not None and wanted.code is not None:
         raise InputError(
-            f"{all_of_them} names a column with all codes of a patient, {one} one with one code. Give one."
+            all_of_them, " names a column with all codes of a patient, ", one, " one with one code. Give one."
         )
     codes, code = wanted.codes, wanted.code
     if codes is None and code is None:
         codes, code = header.first(CODES_NAMES), header.first(CODE_NAMES)
         if codes is not None and code is not None:
             raise InputError(
-                f"{file} has a column {codes!r} and a column {code!r}. Name the one to use with {all_of_them} (all "
-                f"codes of a patient) or {one} (one code a line).",
+                f"{file} has a column {codes!r} and a column {code!r}. Name the one to use with ",
+                all_of_them,
+                " (all codes of a patient) or ",
+                one,
+                " (one code a line).",
                 file=file,
             )
     if codes is None and code is None:
         usual = ", ".join((*CODES_NAMES, *CODE_NAMES))
         raise InputError(
-            f"{file} has no column of codes: none is called {usual}. Name it with {all_of_them} or {one}. "
-            f"{header.listed()}",
+            f"{file} has no column of codes: none is called {usual}. Name it with ",
+            all_of_them,
+            " or ",
+            one,
+            f". {header.listed()}",
             file=file,
         )
     identifier = wanted.id or header.first(ID_NAMES)
     if code is not None and identifier is None:
         raise InputError(
             f"{file} has one code a line, so a column must tell patients apart, but it has none of "
-            f"{', '.join(ID_NAMES)}. Name it with {setting('id')}. {header.listed()}",
+            f"{', '.join(ID_NAMES)}. Name it with ",
+            setting("id"),
+            f". {header.listed()}",
             file=file,
         )
     if identifier is not None and identifier in (codes, code):
@@ -227,14 +251,18 @@ class EventColumns:
     def __post_init__(self) -> None:
         if (self.date is None) != (self.anchor is None):
             raise InputError(
-                f"{setting('date')} and {setting('anchor')} make ages together: a column of dates, and the column "
-                f"with the date to count from (such as that of birth) or {FIRST} for each patient's first date. Give "
-                "both or neither."
+                setting("date"),
+                " and ",
+                setting("anchor"),
+                " make ages together: a column of dates, and the column with the date to count from (such as that of "
+                f"birth) or {FIRST} for each patient's first date. Give both or neither.",
             )
         if self.date is not None and self.age is not None:
             raise InputError(
-                f"{setting('age')} names a column of ages, and {setting('date')} makes ages from dates. Give one of "
-                "them."
+                setting("age"),
+                " names a column of ages, and ",
+                setting("date"),
+                " makes ages from dates. Give one of them.",
             )
         if self.unit not in ("years", "days"):
             raise InputError("Ages from dates can be counted in years or days. Choose one of them.")
@@ -258,12 +286,25 @@ class EventSource:
     path: Path | None = field(default=None, repr=False)
     encoding: str | None = None
 
-    def refuse(self, wrong: pl.Series, message: str, column: str | None) -> None:
-        """Refuse events that are wrong; how many, and the place of the first, stand in the message in braces."""
-        _refuse(self, wrong, message, column)
+    def refuse(
+        self, wrong: pl.Series, what: str, advice: str, column: str | None, count: tuple[int, int] | None = None
+    ) -> None:
+        """Refuse events that are wrong, if any is; see `_refuse`."""
+        _refuse(self, wrong, what, advice, column, count)
 
 
-def _refuse(of: Source | EventSource, wrong: pl.Series, message: str, column: str | None) -> None:
+def _refuse(
+    of: Source | EventSource,
+    wrong: pl.Series,
+    what: str,
+    advice: str,
+    column: str | None,
+    count: tuple[int, int] | None = None,
+) -> None:
+    """Say of records that are wrong what they are, how many of how many, where the first is, and what to do.
+
+    ``count``: how many of how many; records unless given
+    """
     if not wrong.any():
         return
     record = int(wrong.arg_true()[0]) + 1
@@ -271,12 +312,13 @@ def _refuse(of: Source | EventSource, wrong: pl.Series, message: str, column: st
     if of.path is not None and of.delimiter is not None:
         line = line_of_record(load_text(of.path, of.encoding).data, of.delimiter, record)
         place += f", line {line}"
-    message = message.replace("{place}", place).replace("{count}", str(int(wrong.sum())))
-    raise InputError(message, file=of.name, row=record, line=line, column=column)
+    n, total = count or (int(wrong.sum()), len(wrong))
+    sentence = f"{n} of {total} {what} ({place} is the first). "
+    raise InputError(sentence, advice, file=of.name, row=record, line=line, column=column)
 
 
-Refuse = Callable[[pl.Series, str, str | None], None]
-"""Refuses records that are wrong, if any is: message with ``{place}`` and ``{count}``, column."""
+Refuse = Callable[[pl.Series, str, str, str | None], None]
+"""Refuses records that are wrong, if any is."""
 
 
 def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -> EventSource:
@@ -301,13 +343,7 @@ def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -
     ]
     kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
     for name, what, which in zip(names, kinds, absent, strict=False):
-        have, first = ("1 line has", "") if which.sum() == 1 else (f"{which.sum()} lines have", " is the first")
-        refuse(
-            which,
-            f"{have} no {what} in column {name!r} of {file} ({{place}}{first}). Every line needs a patient, a code and "
-            "an age: complete or remove such lines.",
-            name,
-        )
+        refuse(which, f"lines have no {what} in column {name!r} of {file}", COMPLETE, name)
     if labels:
         ages = as_text(frame[str(found.age)]).str.strip_chars()
     elif found.date is None:
@@ -344,7 +380,9 @@ def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> E
         if columns[role] is None:
             raise InputError(
                 f"{file} has no column of {'patients' if role == 'id' else f'{role}s'}: none is called "
-                f"{', '.join(usual)}. Name it with {setting(role)}. {header.listed()}",
+                f"{', '.join(usual)}. Name it with ",
+                setting(role),
+                f". {header.listed()}",
                 file=file,
             )
     taken = [name for name in (*columns.values(), wanted.date, anchor) if name is not None]
@@ -360,13 +398,7 @@ def _plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
     written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
     odd = [age for age, plain in written.items() if plain is None]
     bad = text.is_in(odd) if odd else pl.zeros(0, pl.Boolean, eager=True)
-    ages, are, first = ("1 age", "is", "") if bad.sum() == 1 else (f"{bad.sum()} ages", "are", " is the first")
-    refuse(
-        bad,
-        f"{ages} in column {column.name!r} of {file} {are} no number from 0 on ({{place}}{first}). Correct or remove "
-        "such lines.",
-        column.name,
-    )
+    refuse(bad, f"ages in column {column.name!r} of {file} are no number from 0 on", CORRECT, column.name)
     return text.replace_strict(list(written), [str(plain) for plain in written.values()], return_dtype=pl.String)
 
 
@@ -391,12 +423,8 @@ def _ages_from_dates(
         starts = pl.DataFrame({"id": ids, "date": days}).select(pl.col("date").min().over("id")).to_series()
     else:
         starts = _as_dates(anchor, file, refuse)
-    refuse(
-        days < starts,
-        f"{{count}} of {len(days)} dates in column {dates.name!r} of {file} lie before the date that ages are counted "
-        "from ({place} is the first). Correct or remove such lines.",
-        dates.name,
-    )
+    early = f"dates in column {dates.name!r} of {file} lie before the date that ages are counted from"
+    refuse(days < starts, early, CORRECT, dates.name)
     if unit == "days":
         return (days - starts).dt.total_days().cast(pl.String)
     return completed_years(starts, days).cast(pl.String)
@@ -425,10 +453,6 @@ def _as_dates(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
     found = found.set(~text.str.contains(WHOLE_DATE), None)
     wrong = found.is_null()
     advice = proposal(text.unique().drop_nulls().to_list(), of="different ones") if wrong.any() else ""
-    refuse(
-        wrong,
-        f"{{count}} of {len(found)} values in column {column.name!r} of {file} are no dates written as YYYY-MM-DD "
-        f"({{place}} is the first).{advice or ' Write them so.'}",
-        column.name,
-    )
+    no_date = f"values in column {column.name!r} of {file} are no dates written as YYYY-MM-DD"
+    refuse(wrong, no_date, advice or "Write them so.", column.name)
     return found

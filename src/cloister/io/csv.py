@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, setting
 from cloister.io.columns import check_names, plain_columns
 from cloister.io.foreign import translate_errors
 from cloister.settings.reading import DROP, KEEP, ReadingWords
@@ -26,7 +26,7 @@ _HEAD_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ADVICE = f"Save it as UTF-8 or name its {setting('encoding')}."
+_ADVICE = Message("Save it as UTF-8 or name its ", setting("encoding"), ".")
 
 
 class Text(NamedTuple):
@@ -73,7 +73,7 @@ def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
     if b"\0" in text.data:
         line = text.data.count(b"\n", 0, text.data.index(b"\0")) + 1
         found = f"line {line} is the first with a NUL byte, which no text has"
-        raise InputError(f"{file} has undecodable bytes: {found}. {_ADVICE}", file=file, line=line)
+        raise InputError(f"{file} has undecodable bytes: {found}. ", _ADVICE, file=file, line=line)
     if b"\r" in text.data and b"\n" not in text.data:
         raise InputError(f"{file} ends its lines in carriage returns alone. Save it with line feeds.", file=file)
     return text
@@ -88,8 +88,8 @@ def head_of(path: Path, encoding: str | None = None) -> bytes:
     is_utf8 = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
     if not is_utf8 or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(
-            f"{path.name} is not in UTF-8, the only encoding that can be read piece by piece. Give "
-            f"{setting('engine', 'memory')}.",
+            f"{path.name} is not in UTF-8, the only encoding that can be read piece by piece. Give ",
+            setting("engine", "memory"),
             file=path.name,
         )
     whole = data if len(data) < _HEAD_BYTES else data[: data.rfind(b"\n") + 1]
@@ -133,8 +133,9 @@ def _transcode(data: bytes, file: str, encoding: str) -> bytes:
     if position is not None:
         line = data[:position].decode(encoding).count("\n") + 1
         raise InputError(
-            f"{file} has undecodable bytes: line {line} is the first that is not {encoding}. "
-            f"{_ADVICE}{_read_as_windows(data, encoding)}",
+            f"{file} has undecodable bytes: line {line} is the first that is not {encoding}. ",
+            _ADVICE,
+            _read_as_windows(data, encoding),
             file=file,
             line=line,
         )
@@ -153,9 +154,10 @@ def _read_as_windows(data: bytes, encoding: str) -> str:
         return ""
     others = [mark for line in lines for mark in line if not mark.isascii()]
     n_letters, mark = sum(map(str.isalpha, others)), "character" if len(others) == 1 else "characters"
-    return (
-        f" As Windows writes ({setting('encoding', 'cp1252')}) it has {len(others):,} {mark} beyond ASCII in "
-        f"{len(lines):,} of its lines, {n_letters:,} of these letters."
+    return Message(
+        " As Windows writes (",
+        setting("encoding", "cp1252"),
+        f") it has {len(others):,} {mark} beyond ASCII in {len(lines):,} of its lines, {n_letters:,} of these letters.",
     )
 
 
@@ -253,8 +255,8 @@ def csv_of(
         names[0] = names[0] or next(free)
     elif len(names) > 1 and _is_row_index(names[0], cells.to_series(0).slice(1)):
         cells, names = cells.drop(cells.columns[0]), names[1:]
-        kept = f"{setting('row_index', KEEP)} keeps it"
-        header_notes.append(f"the first column of {file} numbers the rows and was not read: {kept}")
+        not_read = f"the first column of {file} numbers the rows and was not read: "
+        header_notes.append(Message(not_read, setting("row_index", KEEP), " keeps it"))
     check_names(names, file)
     cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
     notes: tuple[str, ...] = tuple(header_notes)
@@ -323,8 +325,8 @@ def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
         return str(usual)
     if len(best) > 1 and steady:
         raise InputError(
-            f"The cells of {file} may be separated by {' or '.join(NAMES[mark] for mark in best)}. "
-            f"Name the {setting('delimiter')}.",
+            f"The cells of {file} may be separated by {' or '.join(NAMES[mark] for mark in best)}. Name the ",
+            setting("delimiter"),
             file=file,
         )
     return best[0]
@@ -377,8 +379,8 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
         found, asked = (f"{n} cell" if n == 1 else f"{n} cells" for n in (n_cells[record], n_cells[0]))
         raise InputError(
             f"{file}: record {record}, line {line} has {found}, the header has {asked}. Quote the cells that contain "
-            f"a {NAMES.get(delimiter, 'delimiter')} or a line break, or name the delimiter."
-            f"{_dropping(len(ragged), n_lines)}",
+            f"a {NAMES.get(delimiter, 'delimiter')} or a line break, or name the delimiter.",
+            _dropping(len(ragged), n_lines),
             file=file,
             row=record,
             line=line,
@@ -404,7 +406,7 @@ def _dropping(n_bad: int, n_lines: int) -> str:
     if 2 * n_bad > n_lines:
         return ""
     lines = "1 line is" if n_bad == 1 else f"{n_bad:,} lines are"
-    return f" {lines} so: {setting('bad_lines', DROP)} leaves out what is no record."
+    return Message(f" {lines} so: ", setting("bad_lines", DROP), " leaves out what is no record.")
 
 
 def _quoted_cell(delimiter: str) -> re.Pattern[bytes]:
@@ -444,4 +446,4 @@ def _malformed_error(found: str, marked: bytes, position: int, file: str, advice
     record = marked.count(b"\n", 0, position)
     line = 1 + record + marked.count(b"\0", 0, position)
     where = f"record {record}, line {line}" if record else f"the header, line {line},"
-    return InputError(f"{file}: {where} {found}.{advice}", file=file, row=record or None, line=line)
+    return InputError(f"{file}: {where} {found}.", advice, file=file, row=record or None, line=line)

@@ -223,7 +223,7 @@ def _only(source: Source, kind: str, names: Sequence[str], fits: Callable[[pl.Se
     """Make missing what is no number, or no date, in the columns of text that are named."""
     if absent := [name for name in names if name not in source.frame.columns]:
         raise InputError(
-            f"{setting(kind)} names {absent[0]!r}, but {source.name} has no such column.", column=absent[0]
+            setting(kind), f" names {absent[0]!r}, but {source.name} has no such column.", column=absent[0]
         )
     texts = [one for one in _texts(source.frame) if one.name in names]
     odd = [one.is_not_null() & ~fits(one).fill_null(value=False) for one in texts]
@@ -288,8 +288,9 @@ def _dates(column: pl.Series, form: DateFormat, file: str) -> pl.Series:
         be, place = ("value is no date", "it is") if len(wrong) == 1 else ("values are no dates", "the first is")
         raise InputError(
             f"{file}: {len(wrong):,} of {column.len() - column.null_count():,} {be} as {form.text} in column "
-            f"'{column.name}' ({place} record {int(wrong[0]) + 1}). Correct them, or name what stands for a missing "
-            f"date with {setting('missing')}.",
+            f"'{column.name}' ({place} record {int(wrong[0]) + 1}). Correct them, or name what stands for a "
+            "missing date with ",
+            setting("missing"),
             file=file,
             row=int(wrong[0]) + 1,
             column=column.name,
@@ -307,8 +308,11 @@ def _without_repeats(source: Source, *, drop: bool) -> Source:
     what = f"{repeats:,} of {source.frame.height:,} rows {repeat} an earlier one in all columns"
     if not drop:
         raise InputError(
-            f"{source.name}: {what}. Find out why; {setting('duplicates', DROP)} leaves them out, "
-            f"{setting('duplicates', KEEP)} takes each as it is.",
+            f"{source.name}: {what}. Find out why; ",
+            setting("duplicates", DROP),
+            " leaves them out, ",
+            setting("duplicates", KEEP),
+            " takes each as it is.",
             file=source.name,
         )
     left_out = replace(source.left_out, duplicates=repeats)

@@ -20,9 +20,12 @@ from cloister.io.query import IN_FILES
 from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
 from cloister.jobs.job import Job
 from cloister.jobs.job_file import parse_job
+from cloister.settings.constraints import check_value
 from cloister.settings.declaration import Keywords
 from cloister.settings.reading import ReadingWords, how_read
-from cloister.shapes.claims.method.first_plan import filled_template, roles_of, toml_text
+from cloister.settings.run_options import K
+from cloister.settings.toml import toml_text
+from cloister.shapes.claims.method.first_plan import filled_template, roles_of
 from cloister.sources import form_of, parse_profile, read_table
 
 from .running import JobRun, prepare_part
@@ -166,12 +169,12 @@ def _settings(asked: FirstJobRequest, frame: pl.DataFrame, roles: Mapping[str, s
 
 
 def _read_back(text: str) -> Job:
-    problem = ""
+    problem: str = ""
     try:
         return parse_job(text, "the job")
     except InputError as error:
-        problem = error.text
-    raise InternalError(f"The first job does not read back: {problem}")
+        problem = error.message
+    raise InternalError("The first job does not read back: ", problem)
 
 
 def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
@@ -179,8 +182,7 @@ def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
     out = asked.out
     if is_taken(out):
         raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
-    if asked.k < 2:
-        raise InputError(f"k is {asked.k}, but a patient who is alone is not protected: ask for 2 or more.")
+    check_value("k", asked.k, K)
     source = read_table(asked.data, form_of(asked.shape), **how_read(asked.reading))
     if source.format == "csv":
         check_header(source.frame, source.name)
@@ -213,7 +215,7 @@ def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
         except (InputError, NoSafeRelease) as error:
             new = [column for column in error.columns if column not in left_out]
             if isinstance(error, NoSafeRelease) and not new:
-                return replace(made, problem=error.text)
+                return replace(made, problem=error.message)
             if not new:
                 raise
             left_out |= dict.fromkeys(new, UNDOES)

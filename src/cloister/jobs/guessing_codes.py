@@ -36,8 +36,11 @@ def guess_codes(frame: pl.DataFrame, file: str, named: CodeColumns = CodeColumns
     codes = _codes(frame, rest) if wanted is None else Guess(wanted, CODES, "sure", "as asked")
     if codes is None:
         raise InputError(
-            f"No column of {file} was recognised as codes. Name it with {setting('codes')} (all codes of a patient) or "
-            f"{setting('code')} (one code a line).",
+            f"No column of {file} was recognised as codes. Name it with ",
+            setting("codes"),
+            " (all codes of a patient) or ",
+            setting("code"),
+            " (one code a line).",
             file=file,
         )
     repeats = identifier is not None and frame[identifier].n_unique() < frame.height

@@ -6,10 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.constraints import COLUMN, Described, Interval, Kind
+from cloister.errors import NamedSetting
+from cloister.settings.constraints import COLUMN, Described, Kind
 from cloister.settings.declaration import Given, Keywords, settings_of
 from cloister.settings.reading import ReadingWords
-from cloister.settings.run_options import ENGINE, K
+from cloister.settings.run_options import ENGINE, SEED_OF_NUMPY, THREADS, K
 from cloister.settings.toml import STRICT, parse_section
 from cloister.shapes.registry import SHAPES
 
@@ -66,7 +67,7 @@ def section_of(shape: str) -> type:
     return make_dataclass(f"Section{shape.title()}", made, frozen=True, namespace={"__pydantic_config__": STRICT})
 
 
-def part_of(shape: str, section: Keywords, file: str, inside: Sequence[str] = ()) -> Part:
+def part_of(shape: str, section: Keywords, file: str | NamedSetting, inside: Sequence[str] = ()) -> Part:
     """Return what a section asks."""
     read: Kind = parse_section(section, section_of(shape), file, inside)
     keywords = {one.name: getattr(read, one.name) for one in fields(read)}
@@ -109,8 +110,8 @@ class Written:
     sources: Annotated[Mapping[str, Keywords], Described("sections [sources.NAME] with a file, or a url and a query")]
     protect: Annotated[tuple[Keywords, ...], Described("sections written [[protect]]")]
     k: Annotated[int | None, K] = None
-    seed: Annotated[int, Interval(int, 0, 2**32 - 1)] = 0
-    threads: Annotated[int | None, Interval(int, 1)] = None
+    seed: Annotated[int, SEED_OF_NUMPY] = 0
+    threads: Annotated[int | None, THREADS] = None
     engine: Annotated[str, ENGINE] = "auto"
     link: Annotated[tuple[str, ...], Described("a list of parts")] = ()
     attack: bool = False

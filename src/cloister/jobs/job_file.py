@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from cloister.engines.choice import is_database, name_of_table
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError, Message, NamedSetting, WrongValue, did_you_mean, setting
 from cloister.io.csv import load_text
 from cloister.io.query import check_address, is_file_of_sql
+from cloister.settings.constraints import alternatives
 from cloister.settings.declaration import Keywords, settings_of
+from cloister.settings.run_options import K
 from cloister.settings.toml import parse_section, read_toml
 from cloister.shapes.registry import SHAPES
 from cloister.sources import parse_profile
@@ -58,25 +61,21 @@ def job_of(content: Keywords, file: str) -> Job:
 def _refuse(file: str, problems: Iterable[str]) -> None:
     """Raise the first of what is wrong, in sentences."""
     for sentence in problems:
-        raise InputError(f"{file}: {sentence}", file=file)
+        raise InputError(sentence, file=file, place=file)
 
 
 def _of_head(written: Written) -> Iterator[str]:
     shown = written.name.isprintable() and 0 < len(written.name) <= LONGEST_NAME
     if not (shown and written.name.strip()):
-        yield f"name must be a name, at most {LONGEST_NAME} characters."
+        yield Message(setting("name", section=""), f" must be a name, at most {LONGEST_NAME} characters.")
     if not written.output:
-        yield "output must be the name of a folder, from the folder of the job."
-    if not 0 <= written.seed < 2**32:
-        yield "seed must be a whole number from 0 to below 2^32."
-    if written.threads is not None and written.threads < 1:
-        yield "threads must be a whole number from 1."
+        yield Message(setting("output", section=""), " must be the name of a folder, from the folder of the job.")
     if not written.protect:
-        yield "protect must be sections written [[protect]], one at least."
+        yield Message(setting("protect", section=""), " must be sections written [[protect]], one at least.")
 
 
 def _source(section: Keywords, name: str, file: str) -> FileSource:
-    source = parse_section(section, FileSource, file, ("sources", name))
+    source = parse_section(section, FileSource, file, (f"sources.{name}",))
     given = [word for word in ("file", "url", "query") if word in section]
     if given == ["url", "query"]:
         _refuse(file, _of_query(source, section, name))
@@ -85,7 +84,9 @@ def _source(section: Keywords, name: str, file: str) -> FileSource:
             _refuse(file, [f"sources.{name} has {' and '.join(given)}. Give file, or url and query of a database."])
         lacks = "file" if not given or given == ["file"] else "query" if given == ["url"] else "url"
         raise InputError(
-            f"{file} lacks the key sources.{name}.{lacks}: {ALLOWED[lacks]}. A source has file, or url and query.",
+            f"{file} lacks the key ",
+            setting(lacks, section=f"sources.{name}"),
+            f": {ALLOWED[lacks]}. A source has file, or url and query.",
             file=file,
         )
     return source
@@ -94,14 +95,17 @@ def _source(section: Keywords, name: str, file: str) -> FileSource:
 def _of_query(source: FileSource, section: Keywords, name: str) -> Iterator[str]:
     """Why a database's source cannot be read, as far as that is known before it is."""
     for word in (word for word in OF_FILES if word in section):
-        yield f"sources.{name}.{word} is for files alone, but the source is in a database. Leave it out."
-    problem = ""
+        yield Message(
+            setting(word, section=f"sources.{name}"),
+            " is for files alone, but the source is in a database. Leave it out.",
+        )
+    problem: str = ""
     try:
         check_address(source.url or "", name)
         if not is_file_of_sql(source.query or ""):  # such a file is looked for in the folder of the job, later
             source.data(name)
     except InputError as error:
-        problem = error.text
+        problem = error.message
     if problem:
         yield problem
 
@@ -110,13 +114,15 @@ def _part(section: Keywords, where: str, written: Written, file: str) -> Part:
     shape = section.get("shape")
     if shape not in SHAPES:
         near = did_you_mean(shape, SHAPES) if isinstance(shape, str) else ""
-        raise InputError(f"{file}: {where}.shape must be one of {', '.join(SHAPES)}.{near}", file=file)
+        raise WrongValue(setting("shape", section=where), alternatives([*SHAPES]), hint=near, file=file, place=file)
     part = part_of(shape, section, file, (where,))
     if "k" in part.keywords or all(one.name != "k" for one in settings_of(SHAPES[shape].options)):
         return part
     if written.k is None:
         raise InputError(
-            f"{file} lacks the key {where}.k: a whole number from 2. Give it there, or once for all parts at the top.",
+            f"{file} lacks the key ",
+            setting("k", section=where),
+            f": {K}. Give it there, or once for all parts at the top.",
             file=file,
         )
     return Part(shape, {**part.keywords, "k": written.k})
@@ -124,19 +130,19 @@ def _part(section: Keywords, where: str, written: Written, file: str) -> Part:
 
 def _of_name(name: str, where: str, taken: Mapping[str, Part]) -> Iterator[str]:
     """A part's folder has its name, and must not be another's on any file system."""
+    called = setting("name", section=where)
     if PART_NAME.fullmatch(name) is None or name.endswith("."):
         yield (
             f"{where} would have a folder called as its source, whose name does not fit. Give it a name: letters, "
             "digits and . _ -, at most 64, the first no sign."
         )
     if RESERVED.fullmatch(name) is not None:
-        yield f"{where}.name is one that Windows keeps for a device, where no folder can have it. Give another one."
+        yield Message(called, " is one that Windows keeps for a device, where no folder can have it. Give another one.")
     if name.lower() in {"release.json", "report.json", "report.html", "readme.txt"}:
-        yield f"{where}.name is that of a file of the release. Give another one."
+        yield Message(called, " is that of a file of the release. Give another one.")
     if name.lower() in {other.lower() for other in taken}:
-        yield (
-            f"{where} has the name of another part, {name}. Give each a name of its own, as name = "
-            f'"{name}-{len(taken) + 1}".'
+        yield Message(
+            called, f" is that of another part, {name}. Give each its own, as ", f'name = "{name}-{len(taken) + 1}".'
         )
 
 
@@ -151,7 +157,7 @@ def _of_parts(written: Written, parts: Mapping[str, Part], sources: Mapping[str,
     of_others = {source for part in parts.values() if part.shape != CLAIMS for source in sources_used(part)}
     for name, source in sources.items():
         if name in of_claims - of_others and source.id is not None:
-            yield f"sources.{name}.id is not for claims: their plan names the ids."
+            yield Message(setting("id", section=f"sources.{name}"), " is not for claims: their plan names the ids.")
     whole = [name for name, part in parts.items() if SHAPES[part.shape].options.is_whole(part.keywords)]
     if len(whole) > 1:
         yield (
@@ -192,9 +198,10 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
     """Return what is wrong with a part, in sentences."""
     for key, source in part.sources.items():
         if source not in sources:
-            yield (
-                f"{where}.{key} must be the name of a section [sources.NAME].{did_you_mean(source, sources)} "
-                f"Sources: {', '.join(sources) or 'none'}."
+            yield Message(
+                setting(key, section=where),
+                f" must be the name of a section [sources.NAME].{did_you_mean(source, sources)} "
+                f"Sources: {', '.join(sources) or 'none'}.",
             )
     if part.shape == CLAIMS:
         yield from _of_claims(part, where, sources)
@@ -213,25 +220,26 @@ def _of_claims(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
     source = sources.get(patients)
     has_both = source is not None and parse_profile(source.file) is not None  # two tables of one collection of files
     if patients == claims and not has_both:
-        yield f"{where}.claims must be another source than {where}.patients."
+        claims_key, patients_key = setting("claims", section=where), setting("patients", section=where)
+        yield Message(claims_key, " must be another source than ", patients_key, ".")
     if isinstance(plan, Mapping):
         ids = plan.get("ids")
         if isinstance(ids, Mapping) and str(ids.get("patients")).startswith(HMAC):
-            yield hmac_sentence(f"{where}.plan.ids.patients")
+            yield hmac_sentence(setting("plan.ids.patients", section=where))
 
 
 def _of_table(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
-    ids, source = part.keywords.get("ids", "number"), part.keywords["source"]
+    ids, source, key = part.keywords.get("ids", "number"), part.keywords["source"], partial(setting, section=where)
     if ids.startswith(HMAC):
-        yield hmac_sentence(f"{where}.ids")
+        yield hmac_sentence(key("ids"))
     elif ids not in ("number", "drop"):
-        yield f"{where}.ids must be number or drop."
+        yield Message(key("ids"), " must be number or drop.")
     if "levels" in part.keywords and "levels_from" in part.keywords:
-        yield f"{where}.levels and {where}.levels_from both fix the transformation. Give one of them."
+        yield Message(key("levels"), " and ", key("levels_from"), " both fix the transformation. Give one of them.")
     if "crosswalk" in part.keywords and source in sources and sources[source].id is None:
-        yield f"{where}.crosswalk maps ids, but sources.{source} names no id column. Give it an id."
+        yield Message(key("crosswalk"), f" maps ids, but sources.{source} names no id column. Give it an id.")
 
 
-def hmac_sentence(key: str) -> str:
+def hmac_sentence(key: NamedSetting) -> Message:
     """Say why a key for ids is refused."""
-    return f"{key} must be number or drop in a job: ids by a key link whatever has the same key, and {APART}."
+    return Message(key, f" must be number or drop in a job: ids by a key link whatever has the same key, and {APART}.")

@@ -8,17 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloister.errors import (
-    CloisterError,
-    GuaranteeViolation,
-    InputError,
-    InternalError,
-    NoSafeRelease,
-    as_key,
-    name_few,
-    setting,
-    word_settings,
-)
+from cloister.errors import GuaranteeViolation, InputError, InternalError, Message, NoSafeRelease, name_few, setting
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.job import Job, Part
 from cloister.jobs.job_file import database_of, list_unused_sources
@@ -33,6 +23,7 @@ from cloister.jobs.release import (
     refuse_joined,
     what_changed,
 )
+from cloister.jobs.wording import in_keys
 from cloister.pipeline.output_paths import check_places
 from cloister.pipeline.releasing import WrittenRelease, protect_prepared, warnings_and_notes
 from cloister.release.folder import read_figures
@@ -84,7 +75,7 @@ def without_keys(part: Part, keys: Iterable[str]) -> Part:
             keywords[head] = {name: value for name, value in keywords[head].items() if name != column}
         elif not column:
             keywords.pop(head, None)
-    return Part(part.shape, {"k": 0, **keywords} if "k" in part.keywords else keywords)
+    return Part(part.shape, {"k": None, **keywords} if "k" in part.keywords else keywords)
 
 
 def prepare_part(job_run: JobRun, name: str) -> Prepared:
@@ -102,15 +93,13 @@ def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
 
 @contextmanager
 def of_part(job: Job, name: str) -> Iterator[None]:
-    """Say of a refusal which part of the job it is about, and call options by their keys."""
-    problem: CloisterError
+    """Say of a refusal which part of the job it is about, and call settings by their keys."""
     try:
         yield
-        return
     except (InputError, NoSafeRelease) as error:
-        problem = error
-    text = word_settings(problem.text, as_key)
-    raise problem.saying(text if text.startswith(job.file) else f"{job.file}, part {name}: {text}")
+        if error.file != job.file:
+            error.sentence, error.place = Message(in_keys(error.message)), f"{job.file}, part {name}"
+        raise
 
 
 @dataclass(frozen=True)
@@ -134,7 +123,7 @@ def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
     """Read and check everything, and write nothing."""
     with _ready(job_run, overwrite=True) as prepared:
         there = [] if overwrite or not is_taken(job_run.out) else [
-            f"{job_run.out.name} exists already: to replace it, run with {setting('overwrite')}"
+            Message(f"{job_run.out.name} exists already: to replace it, run with ", setting("overwrite"))
         ]  # fmt: skip
         for name, one in prepared.items():
             with of_part(job_run.job, name):
@@ -175,8 +164,7 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
     check_places(voice, job_run.out, overwrite=overwrite, custodian_dir=custodian_dir)
     if custodian_dir is not None and is_taken(custodian_dir) and not (overwrite and is_internal_of_job(custodian_dir)):
         raise InputError(
-            f"{custodian_dir.name} exists already, or is not of a job. Give another name for "
-            f"{setting('custodian_dir')}."
+            f"{custodian_dir.name} exists already, or is not of a job. Give another name for ", setting("custodian_dir")
         )
     taken = set()
     for name, part in job_run.job.parts.items():
@@ -225,7 +213,7 @@ def _protect_parts(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bo
             releases.append(release)
             job_run.run.voice.note(f"{name}: protected and verified after {time.perf_counter() - started:.1f} s.")
             manifests[name] = written.manifest
-            notes += [f"{name}: {text}" if len(job.parts) > 1 else text for text in written.notes]
+            notes += [Message(f"{name}: ", text) if len(job.parts) > 1 else text for text in written.notes]
         for release in releases:
             release.commit(partial)
         refuse_joinable(job, partial, manifests)
@@ -289,14 +277,14 @@ def _finish(
     job = job_run.job
     manifest = finish_job(job, partial, manifests, time.perf_counter() - started, tested)
     made_in = (database_of(part, job.engine) for part in job.parts.values())
-    failure = ""
+    failure: str = ""
     try:
         with job_run.run.watch.stage("verify"):
             verify_folder(partial, engine=next((place for place in made_in if place is not None), None))
     except (GuaranteeViolation, InputError) as error:
-        failure = error.text
+        failure = error.message
     if failure:
-        raise InternalError(f"What was written did not pass verification: {failure}")
+        raise InternalError("What was written did not pass verification: ", failure)
     return manifest
 
 

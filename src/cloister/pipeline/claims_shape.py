@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, NamedSetting, setting
 from cloister.exploration.setting_keys import GRID, candidates
 from cloister.io import Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
@@ -18,7 +18,7 @@ from cloister.jobs.linked_columns import RecordedValues
 from cloister.jobs.manifest import only_part
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Release
-from cloister.settings.declaration import Keywords, check_threads
+from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read
 from cloister.shapes.claims.format.data import Claims, claims_of
 from cloister.shapes.claims.format.manifest import ClaimsManifest
@@ -53,9 +53,7 @@ class ClaimsShape:
 
     def check(self, options: ClaimsOptions) -> None:
         """Refuse numbers that no setting has."""
-        if options.seed is not None and not 0 <= options.seed < 2**32:
-            raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 to below 2^32.")
-        check_threads(options.threads)
+        check_settings(ClaimsOptions, vars(options))
 
     def read(self, options: ClaimsOptions) -> tuple[Source, Source]:
         """Read both files, once it is known that the plan can be read."""
@@ -83,7 +81,7 @@ class ClaimsShape:
             number = [one is part for one in job.parts.values()].index(True) + 1
             stated = plan_of(plan, job.file, path.parent, (f"protect[{number}]", "plan"))
         if stated.ids.patients.startswith(HMAC):
-            raise InputError(f"{file.name}: {hmac_sentence('ids.patients')}", file=file.name)
+            raise InputError(hmac_sentence(setting("ids.patients", section="")), file=file.name, place=file.name)
         patients, claims = (job.sources[part.sources[key]] for key in ("patients", "claims"))
         own = {key: value for key, value in keywords.items() if key not in ("engine", "seed")}
         return ClaimsWithPlan(
@@ -98,7 +96,7 @@ class ClaimsShape:
 
     def parse_word(self, options: ClaimsOptions, key: str, word: object) -> object:
         """Return the value of a key of the plan that a word of a grid stands for."""
-        problem = InputError(f"{GRID}: {key} has no such value.")
+        problem = InputError(f"{key} has no such value.", place=GRID)
         for value in candidates(word):
             try:
                 self.with_settings(options, {key: value})
@@ -117,7 +115,7 @@ class ClaimsShape:
         """Nothing of a plan is a setting as well."""
 
 
-def changed_plan(plan: ClaimsPlan, keys: Keywords, name: str, folder: Path) -> ClaimsPlan:
+def changed_plan(plan: ClaimsPlan, keys: Keywords, name: str | NamedSetting, folder: Path) -> ClaimsPlan:
     """Return a plan with values in their places, by keys as ``"risk.threshold"``."""
     content = _without_none(asdict(plan))
     for key, value in keys.items():
@@ -126,7 +124,7 @@ def changed_plan(plan: ClaimsPlan, keys: Keywords, name: str, folder: Path) -> C
         for section in sections:
             inside = inside.setdefault(section, {})
             if not isinstance(inside, dict):
-                raise InputError(f"{name}: a plan has no key {key}.")
+                raise InputError(f"a plan has no key {key}.", place=name)
         inside[last] = value
     return plan_of(content, name, folder)
 

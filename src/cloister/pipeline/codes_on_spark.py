@@ -84,8 +84,8 @@ def _read_codes(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]
         n_read = blocks.n_records + blocks.n_empty
         forget(blocks.frame)
         raise InputError(
-            f"{blocks.n_empty} of {n_read} patients in {form.name} have no code. Leave them out with "
-            f"{setting('drop_empty')}.",
+            f"{blocks.n_empty} of {n_read} patients in {form.name} have no code. Leave them out with ",
+            setting("drop_empty"),
             file=form.name,
             column=form.columns.codes or form.columns.code,
         )
@@ -110,7 +110,7 @@ def _vocabulary(vocabulary: tuple[str, ...], repeats: bool, has_ids: bool) -> Co
 def _check_request(request: DisassociationRequest) -> DisassociationRequest:
     """Refuse what needs all records in one place."""
     if request.policy is not None and request.policy.support is not None:
-        raise InputError(f"Frequent sets (sup:) are not counted on Spark. Take another policy, or {IN_MEMORY}.")
+        raise InputError("Frequent sets (sup:) are not counted on Spark. Take another policy, or ", IN_MEMORY)
     if request.workload is not None:
-        raise InputError(f"Workloads are not answered on Spark. Leave the workload out, or take {IN_MEMORY}.")
+        raise InputError("Workloads are not answered on Spark. Leave the workload out, or take ", IN_MEMORY)
     return replace(request, accuracy=False)

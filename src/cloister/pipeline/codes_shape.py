@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cloister.engines.choice import check_memory_or_spark, is_spark
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, WrongValue, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import CodeColumns
@@ -14,20 +14,13 @@ from cloister.release.manifest import AnyManifest
 from cloister.release.release import Release
 from cloister.report.release_warnings import describe_largest_term
 from cloister.report.sentences import recorded_codes
-from cloister.settings.declaration import (
-    Given,
-    Keywords,
-    build_request,
-    check_numbers,
-    check_threads,
-    check_words,
-    settings_given,
-)
+from cloister.settings.constraints import alternatives
+from cloister.settings.declaration import Given, Keywords, build_request, check_settings, settings_given
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.codes.data import GivenCodes, occurrence, read_given
 from cloister.shapes.codes.options import DISASSOCIATION, METHODS_OF, CodesOptions
 from cloister.shapes.codes.policy import UtilityPolicy, known_codes, parse_policy
-from cloister.shapes.codes.request import CodesRequest, check_codes, check_seed, parse_workload
+from cloister.shapes.codes.request import CodesRequest, check_codes, parse_workload
 from cloister.shapes.disassociation.format.data import DisassociationRequest
 from cloister.shapes.protocol import Original, Prepared, Rows, Run
 from cloister.sources import parse_profile
@@ -54,18 +47,18 @@ class CodesShape(KeyedShape[CodesOptions]):
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
         if options.ids not in IDS:
             raise InputError(
-                f"{setting('ids')} can be {' or '.join(IDS)} for code sets in this version: records of data.csv may be "
-                "reconstructed ones, which are no patient's, so that none can have a patient's id."
+                setting("ids"),
+                f" must be {alternatives(IDS)} for code sets: no record of data.csv need be a patient's.",
             )
-        check_words(options)
+        check_settings(CodesOptions, vars(options))
         for name, methods in METHODS_OF.items():
             if getattr(options, name) is not None and options.method not in methods:
                 raise InputError(
-                    f"{setting(name)} is for the method {' or '.join(methods)}, but the method is {options.method}. "
-                    f"Leave it out, or choose another method with {setting('method')}."
+                    setting(name),
+                    f" is for the method {alternatives(methods)}, but ",
+                    setting("method", options.method),
+                    f" was asked for. Leave it out, or ask for {alternatives(methods)}.",
                 )
-        check_threads(options.threads)
-        check_seed(options.seed)
 
     def read(self, options: CodesOptions) -> GivenCodes:
         """Read the code sets as the settings ask."""
@@ -181,7 +174,7 @@ class PreparedTerms(PreparedCodes):
             notes.append(f"{unknown:,} of {len(names):,} {do} not occur in the data; write codes as they do")
         assert manifest.form == "generalization"
         if describe_largest_term(manifest.utility.largest_term, manifest.utility.codes):
-            notes.append(f"with cba and ugaclip, smaller sets of {setting('policy')} keep codes apart")
+            notes.append(Message("with cba and ugaclip, smaller sets of ", setting("policy"), " keep codes apart"))
         return notes
 
 
@@ -243,9 +236,9 @@ class PreparedOnSpark(Prepared):
 
 def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) -> DisassociationRequest:
     """Return what settings by name ask of disassociation, as the command line or Python has them."""
-    check_numbers(CodesOptions, keywords)
+    check_settings(CodesOptions, keywords)
     if isinstance(keywords.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
-        raise InputError(f"{setting('sensitive')} is one text, but must be a list of codes.")
+        raise WrongValue(setting("sensitive"), "a list of codes", "one text")
     looked_up = _looked_up(keywords, given)
     sensitive = known_codes(keywords.get("sensitive") or (), given.codes, "sensitive codes")
     return build_request(DisassociationRequest, keywords, sensitive=sensitive, accuracy=accuracy, **looked_up)
@@ -255,7 +248,7 @@ def generalization_of(keywords: Keywords, given: GivenCodes) -> "GeneralizationR
     """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
     from cloister.shapes.generalization.format.data import GeneralizationRequest, code_weights_of
 
-    check_numbers(CodesOptions, keywords)
+    check_settings(CodesOptions, keywords)
     weights = code_weights_of(keywords.get("code_weights"))
     return build_request(GeneralizationRequest, keywords, code_weights=weights, **_looked_up(keywords, given))
 
@@ -286,15 +279,16 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
 
     if options.visit is not None and not str(options.privacy or "").startswith("visits:"):
         raise InputError(
-            f"{setting('visit')} names a column of a file of visits. Give {setting('privacy', 'visits:FILE')}, or "
-            "leave it out."
+            setting("visit"),
+            " names a column of a file of visits. Give ",
+            setting("privacy", "visits:FILE"),
+            ", or leave it out.",
         )
     if options.privacy is None:
         return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
     if options.m is not None:
         raise InputError(
-            f"{setting('m')} stands for all sets of so many codes, and {setting('privacy')} names the sets. Give one "
-            "of them."
+            setting("m"), " and ", setting("privacy"), " both say which sets of codes are protected. Give one of them."
         )
     if isinstance(options.privacy, PrivacyPolicy):
         # One of all sets is made again, since it promises something of all sets of these codes.
@@ -331,11 +325,11 @@ def _checked_on_spark(options: CodesOptions) -> Path:
     }
     for option, is_asked in needing.items():
         if is_asked:
-            raise InputError(f"{option} needs all records in one place. Leave it out, or give {IN_MEMORY}.")
+            raise InputError(option, " needs all records in one place. Leave it out, or give ", IN_MEMORY)
     if not isinstance(options.data, Path):
-        raise InputError(f"Spark reads files, and no queries of databases. Give a file, or {IN_MEMORY}.")
+        raise InputError("Spark reads files, and no queries of databases. Give a file, or ", IN_MEMORY)
     if parse_profile(options.data) is not None:
-        raise InputError(f"Spark reads files, and no collections by a profile. Give {IN_MEMORY}.")
+        raise InputError("Spark reads files, and no collections by a profile. Give ", IN_MEMORY)
     if not options.data.exists():
         raise InputError(f"{display_name(options.data)} does not exist.", file=display_name(options.data))
     return options.data

@@ -4,7 +4,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, setting
 from cloister.io import Query, is_taken, remove_dead_partials, sha256
 from cloister.release.folder import read_manifest
 from cloister.release.release import check_apart
@@ -13,7 +13,9 @@ from cloister.shapes.protocol import SILENCE, ProgressListener
 from cloister.sources import parse_profile
 
 IN_MEMORY = setting("engine", "memory")
-WORKLOAD_NOTE = f"only the custodian gets the errors of a workload, in the folder that {setting('custodian_dir')} names"
+WORKLOAD_NOTE = Message(
+    "only the custodian gets the errors of a workload, in the folder that ", setting("custodian_dir"), " names"
+)
 
 
 def tidy_beside(place: Path, voice: ProgressListener) -> None:
@@ -44,7 +46,7 @@ def check_places(
     taken = [place for place in places if is_taken(place)]
     if out in taken and not overwrite:
         raise InputError(
-            f"{out.name or out} exists already. Give another name, or {setting('overwrite')} to replace a release."
+            f"{out.name or out} exists already. Give another name, or ", setting("overwrite"), " to replace a release."
         )
     check_apart(out, custodian_dir, crosswalk, values)
     for place in places:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cloister.errors import InternalError, setting
+from cloister.errors import InternalError, Message, setting
 from cloister.jobs.release import earlier_manifests, what_changed
 from cloister.release.folder import read_figures
 from cloister.release.manifest import AnyManifest, parse_manifest
@@ -121,5 +121,5 @@ def warnings_and_notes(
     warnings = warnings_of(manifest, figures)
     notes = [text for text in prepared.notes(release, manifest) if text not in warnings]
     if figures["formulas"] and manifest.shape == "table":
-        notes.append(f"{setting('escape_formulas')} writes such cells so that no spreadsheet runs them")
+        notes.append(Message(setting("escape_formulas"), " writes such cells so that no spreadsheet runs them"))
     return warnings, notes

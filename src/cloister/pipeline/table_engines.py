@@ -14,7 +14,7 @@ import polars as pl
 from cloister.engines.choice import ChosenEngine, name_of_table
 from cloister.engines.in_database import Database, Making, Recoded, fetch_released, make, n_changed
 from cloister.engines.statements import Engine, count_ids, fetch_tally, names_of, unique_share
-from cloister.errors import InputError, InternalError, TooLittleMemory, setting
+from cloister.errors import InputError, InternalError, Message, TooLittleMemory, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
 from cloister.io.foreign import interruptible
 from cloister.io.query import Query
@@ -40,9 +40,8 @@ from .table_request import PreparedRequest, rows_if_counted
 from .tables import TableRun, take_encoded
 
 IN_WORDS = {
-    "method": "the method {method}",
-    "microaggregate": f"averages ({setting('microaggregate')})",
-    "ids": f"keyed ids ({setting('ids', 'hmac')})",
+    "microaggregate": Message("averages (", setting("microaggregate"), ")"),
+    "ids": Message("keyed ids (", setting("ids", "hmac"), ")"),
     "merge_bound": "merged classes",
 }
 """Settings that need rows, where their names do not say it."""
@@ -181,10 +180,13 @@ def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
     needing += ["ids"] if request.id is not None and request.ids is Ids.HMAC else []
     needing += ["merge_bound"] if request.merge_bound is not None else []
     if needing:
-        said = IN_WORDS.get(needing[0], needing[0].replace("_", " ")).replace("{method}", request.chosen_method)
+        words = {**IN_WORDS, "method": f"the method {request.chosen_method}"}
         raise InputError(
-            f"The engine {engine} knows counts of a table and not its rows, so that {said} cannot be done with it. "
-            f"Give {IN_MEMORY}, or leave it out."
+            f"The engine {engine} knows counts of a table and not its rows, so that ",
+            words.get(needing[0], needing[0].replace("_", " ")),
+            " cannot be done with it. Give ",
+            IN_MEMORY,
+            ", or leave it out.",
         )
 
 
@@ -324,12 +326,10 @@ def protect_table_in_database(
     refuse_what_needs_rows(request, database.name)
     if request.keep_suppressed:
         raise InputError(
-            f"Rows of * are not made in a database. Leave out {setting('keep_suppressed')}, or give {IN_MEMORY}."
+            "Rows of * are not made in a database. Leave out ", setting("keep_suppressed"), ", or give ", IN_MEMORY
         )
     if database.is_there(table):
-        raise InputError(
-            f"There is a table {table} in the database already. Give another name with {setting('table')}."
-        )
+        raise InputError(f"There is a table {table} in the database already. Give another name with ", setting("table"))
     table_run, counted, encoded_table = _take_counted(database, request, watch, progress, released=False)
     made = _Made(database, _making(table, encoded_table, table_run.protected, request), counted, request.numbered_id)
     with watch.stage("protect"):

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
-from cloister.errors import CloisterError, InputError, NoSafeRelease, name_few, setting
+from cloister.errors import CloisterError, InputError, Message, NoSafeRelease, joined, name_few, setting
 from cloister.io import as_text, is_tally
 from cloister.release.head import MOST_LOST
 from cloister.report.release_warnings import describe_empty, describe_not_compared
@@ -20,6 +20,7 @@ from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, METHODS
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
 from cloister.shapes.table.method.encode import encode
 from cloister.shapes.table.method.recoding.choice import choose
+from cloister.shapes.table.method.roles import accepting
 
 RECORDED = (Role.SENSITIVE, Role.KEPT)
 
@@ -100,9 +101,11 @@ def _determined_error(found: Sequence[Determination], file: str) -> NoSafeReleas
     ]
     every = sorted({column for one in found for column in one.columns})
     return NoSafeRelease(
-        f"Columns of {file} released as recorded undo the protection. {' '.join(sentences)} Drop them, as with "
-        f"{setting('drop', every[0])}, or make them quasi-identifiers. To release all the same, with a sentence in the "
-        f"report: {name_few(setting('accept', column) for column in every)}.",
+        f"Columns of {file} released as recorded undo the protection. {' '.join(sentences)} Drop them, as with ",
+        setting("drop", [every[0]]),
+        ", or make them quasi-identifiers. To release all the same, with a sentence in the report: ",
+        accepting(every),
+        ".",
         file=file,
         column=every[0],
         columns=every,
@@ -114,10 +117,12 @@ def _require_accepted(found: Sequence[DisclosiveColumn], request: TableRequest, 
     refused = [one for one in found if one.column not in request.accept]
     if refused:
         every = sorted({one.column for one in refused})
-        whys = " ".join(_sentence(why, [one for one in refused if one.why == why], file) for why in WORDS_FOR)
+        by_why = {one.why: sorted({other.column for other in refused if other.why == one.why}) for one in refused}
         raise InputError(
-            f"{whys.strip()} To release all the same, with a sentence in the report: "
-            f"{name_few(setting('accept', column) for column in every)}.",
+            *(_sentence(why, columns, file) for why, columns in by_why.items()),
+            "To release all the same, with a sentence in the report: ",
+            accepting(every),
+            ".",
             file=file,
             column=every[0],
             columns=every,
@@ -125,23 +130,16 @@ def _require_accepted(found: Sequence[DisclosiveColumn], request: TableRequest, 
     return list(found)
 
 
-WORDS_FOR: dict[Why, str] = {
-    "several records of a patient": "{columns} repeats in {file}, so a patient may have several records, and k would "
-    "count records. Name it as {patient}, and k counts patients.",
-    "free text": "{columns}: most records of {file} have a text of several words there that no other has. Leave it "
-    "out: {drop}.",
-}
-
-
-def _sentence(why: Why, found: Sequence[DisclosiveColumn], file: str) -> str:
-    if not found:
-        return ""
-    of = {one.column: sorted({other.about or "" for other in found if other.column == one.column}) for one in found}
-    columns = [f"{column!r}" + (f" (says {' and '.join(about)})" if any(about) else "") for column, about in of.items()]
-    first = next(iter(of))
-    return WORDS_FOR[why].format(
-        columns=name_few(columns), file=file, patient=setting("patient", first), drop=setting("drop", first)
+def _sentence(why: Why, columns: Sequence[str], file: str) -> Message:
+    """Say what such columns do, and what to do about them."""
+    named, first = name_few(map(repr, columns)), columns[0]
+    if why == "free text":
+        texts = f"{named}: most records of {file} have a text of several words there that no other has. Leave it out: "
+        return Message(texts, setting("drop", [first]), ". ")
+    repeats = (
+        f"{named} repeats in {file}, so a patient may have several records, and k would count records. Name it as "
     )
+    return Message(repeats, setting("patient", first), ", and k counts patients. ")
 
 
 SECONDS = 3.0  # that the search of a suggestion may take, and after which nothing else is tried
@@ -163,11 +161,16 @@ def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: Tab
     is_fixed = is_tally(table.frame) or (request.levels, request.time_limit) != (None, None)
     tried = [] if is_fixed else list(_suggest_changes(table, request, empty, source))
     how = f"tried with {SAMPLE:,} of the records" if table.frame.height > SAMPLE else "tried"
-    instead = f"At the same k, as {how}: {'; '.join(tried)}" if tried else "Ask for a smaller k or fewer columns"
+    instead = (
+        Message(f"At the same k, as {how}: ", joined("; ", tried)) if tried else "Ask for a smaller k or fewer columns"
+    )
     if is_useless and not request.accept_empty and request.levels is None:
         raise NoSafeRelease(
             f"A release would be safe and useless: {name_few(empty, ' and ') or 'nearly everything'} would say "
-            f"nothing, at a loss of {loss:.2f}. {instead}. To release all the same: {setting('accept_empty')}.",
+            f"nothing, at a loss of {loss:.2f}. ",
+            instead,
+            ". To release all the same: ",
+            setting("accept_empty"),
             file=source,
         )
     return [*describe_empty(empty), instead] if empty else []
@@ -184,7 +187,7 @@ def _suggest_changes(table: EncodedTable, request: TableRequest, empty: Sequence
         if request.method == FULL_DOMAIN != method and (method != CLUSTER or table.frame.height <= FEW)
     ]
     weighted = [
-        (setting("weight", f"{column}={weight:g}"), replace(request, weights=dict(request.weights) | {column: weight}))
+        (setting("weight", {column: weight}), replace(request, weights=dict(request.weights) | {column: weight}))
         for column, weight in weights.items()
         if request.loss.takes_weights
     ]
@@ -212,4 +215,4 @@ def _suggest_changes(table: EncodedTable, request: TableRequest, empty: Sequence
         is_kept_otherwise |= changed.method != request.method and kept == list(empty) and not instead
         if len(kept) > len(instead):
             but = f", not {name_few(instead, ' and ')}" if instead else ""
-            yield f"{words} keeps {name_few(kept, ' and ')}{but}"
+            yield Message(words, f" keeps {name_few(kept, ' and ')}{but}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import polars as pl
 
-from cloister.errors import InputError, name_few, setting
+from cloister.errors import InputError, Message, name_few, setting
 from cloister.hierarchy import CutHierarchy, Hierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.io.other_files import KINDS as PROGRAMS
@@ -153,12 +153,12 @@ def quasi_identifiers(
             continue
         spec, low, high = _split_bounds(column, given)
         if column in found:
-            raise InputError(f"Column {column!r} is named twice by {setting('qi')}. Name it once.", column=column)
+            raise InputError(f"Column {column!r} is named twice by ", setting("qi"), ". Name it once.", column=column)
         if not spec and column in columns and column not in files:
             if folder is not None:
                 raise InputError(
-                    f"Column {column!r} has no hierarchy file in {folder.name}. Name one, as "
-                    f"{setting('qi', f'{column}=suppress')}.",
+                    f"Column {column!r} has no hierarchy file in {folder.name}. Name one, as ",
+                    setting("qi", {column: "suppress"}),
                     column=column,
                 )
             notes.append(f"{column} has no hierarchy: it is kept as it is or suppressed")
@@ -213,8 +213,9 @@ def _given_as_object(column: str, given: object) -> QuasiIdentifier:
         return QuasiIdentifier(cast("Hierarchy", given))
     kind = f"the class {given.__name__}" if isinstance(given, type) else f"a value of type {type(given).__name__}"
     raise InputError(
-        f"{setting('qi')} takes a hierarchy for each column, as an object or a text such as "
-        f'{{"sex": "suppress"}}, but {kind} was given for column {column!r}.',
+        setting("qi"),
+        f' takes a hierarchy for each column, as an object or a text such as {{"sex": "suppress"}}, but '
+        f"{kind} was given for column {column!r}.",
         column=column,
     )
 
@@ -231,7 +232,7 @@ def by_column(
     name: str,
     read: Callable[[str], Value | None],
     takes: str,
-    example: str,
+    example: object,
     columns: Sequence[str],
 ) -> dict[str, Value]:
     """Return a value for each column: as given, or from words as typed; several may stand in one, apart by commas.
@@ -249,9 +250,9 @@ def by_column(
             column, _, word = part.rpartition("=")
             value = read(word)
             if not column or value is None:
-                raise InputError(f"{setting(name)} takes {takes}, as in {setting(name, example)}.")
+                raise InputError(setting(name), f" takes {takes}, as in ", setting(name, {"age": example}))
             if column in found:
-                raise InputError(f"{setting(name)} names column {column!r} twice.", column=column)
+                raise InputError(setting(name), f" names column {column!r} twice.", column=column)
             found[column] = value
     return {column: value for column, value in found.items() if column not in given.later} | dict(given.later)
 
@@ -291,8 +292,10 @@ def rows_if_counted(options: TableOptions, request: TableRequest, records: str, 
 def notes_on_method(options: TableOptions, request: TableRequest, engine: str) -> list[str]:
     """Return the note on a method that is another one than in memory."""
     usual, method = method_in_memory(options, request), request.chosen_method
-    instead = f"the method is {method} in place of {usual}, which needs all rows: {engine} counts records"
-    return [] if method == usual else [f"{instead}. For {usual}, give {IN_MEMORY}"]
+    instead = (
+        f"the method is {method} in place of {usual}, which needs all rows: {engine} counts records. For {usual}, give "
+    )
+    return [] if method == usual else [Message(instead, IN_MEMORY)]
 
 
 def request_of(
@@ -319,7 +322,7 @@ def request_of(
     ]
     ids, key = (parse_ids(options.ids), id_key) if id_key is not None else _ids(options.ids)
     if key is not None and ids is not Ids.HMAC:
-        raise InputError(f"id_key is for {setting('ids', 'hmac')} alone. Ask for that, or leave it out.")
+        raise InputError("id_key is for ", setting("ids", "hmac"), " alone. Ask for that, or leave it out.")
     if key is not None:
         notes.append("ids are keyed hashes: releases made with the same key can be linked")
 
@@ -329,10 +332,10 @@ def request_of(
     looked_up = {
         "quasi_identifiers": found,
         "rules": (*([] if options.k is None else [KAnonymity(options.k)]), *rules),
-        "weights": by_column(options.weights, "weight", _number, "COLUMN=NUMBER", "age=2", columns),
+        "weights": by_column(options.weights, "weight", _number, "COLUMN=NUMBER", 2, columns),
         "levels": _levels(options, columns),
         "microaggregate": by_column(
-            options.microaggregate, "microaggregate", average, "COLUMN=mean or COLUMN=median", "age=mean", columns
+            options.microaggregate, "microaggregate", average, "COLUMN=mean or COLUMN=median", "mean", columns
         ),
         "ids": ids,
         "id_key": key,
@@ -346,11 +349,11 @@ def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | N
     """The fixed transformation, if one was given."""
     if options.levels and options.levels_from is not None:
         raise InputError(
-            f"{setting('levels')} and {setting('levels_from')} both fix the transformation. Give one of them."
+            setting("levels"), " and ", setting("levels_from"), " both fix the transformation. Give one of them."
         )
     if options.levels:
         given: ByColumn[float] = options.levels
-        levels = by_column(given, "levels", _number, "COLUMN=NUMBER", "age=2", columns)
+        levels = by_column(given, "levels", _number, "COLUMN=NUMBER", 2, columns)
         for column, level in levels.items():
             if level < 0 or level != level // 1:
                 raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)
@@ -374,7 +377,7 @@ def _ids(text: str) -> tuple[Ids, bytes | None]:
     ids = parse_ids(choice)
     if (ids is Ids.HMAC) != bool(file):
         raise InputError(
-            f"Keyed ids need the file of the key, as in {setting('ids', 'hmac:KEYFILE')}; other ids take none."
+            "Keyed ids need the file of the key, as in ", setting("ids", "hmac:KEYFILE"), "; other ids take none."
         )
     return ids, _key(Path(file)) if file else None
 

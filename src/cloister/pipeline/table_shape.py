@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, NamedSetting, joined, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.io import CodeColumns, Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.linked_columns import RecordedValues
 from cloister.release.release import Release
-from cloister.settings.declaration import Keywords, check_numbers, check_words
+from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.protocol import Original, Prepared, Rows, Run
 from cloister.shapes.table.format.options import FULL_DOMAIN, PURPOSES, TableOptions
@@ -52,15 +52,11 @@ class TableShape(KeyedShape[TableOptions]):
 
     def check(self, options: TableOptions) -> None:
         """Refuse words and seeds that no setting has, engines and names of tables that there are not."""
-        check_words(options)
+        check_settings(TableOptions, vars(options))
         check_word(options.engine)
-        check_numbers(TableOptions, {"seed": options.seed})
         if options.table is not None:
             if not is_database(options.engine):
-                raise InputError(
-                    f"{setting('table')} names a table in a database. Give the address of the database as "
-                    f"{setting('engine')}, too."
-                )
+                raise InputError(setting("table"), " needs the address of a database as ", setting("engine"))
             check_table_name(options.table)
 
     def read(self, options: TableOptions) -> Source:
@@ -74,7 +70,7 @@ class TableShape(KeyedShape[TableOptions]):
         if options.codes is None or options.codes not in job.sources:
             return options
         if options.engine not in ("auto", "memory"):
-            raise InputError(f"A table with a source of codes needs its rows. Give {IN_MEMORY}, or leave it out.")
+            raise InputError("A table with a source of codes needs its rows. Give ", IN_MEMORY, ", or leave it out.")
         return JoinedOptions(**vars(replace(options, engine="memory")), codes_from=job.sources[options.codes])
 
     def prepare(self, options: TableOptions, run: Run, read: Source | None = None) -> Prepared:
@@ -242,7 +238,7 @@ def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Sou
     return with_codes(table, options.id, given.codes, options.codes, given.name)
 
 
-def _needs_rows(options: TableOptions) -> str | None:
+def _needs_rows(options: TableOptions) -> NamedSetting | None:
     """The first option that needs the rows of the table; None if nothing was asked for that does."""
     needing = [
         setting(name, options.method or "") if name == "method" else setting(name) for name in options.needing_rows()
@@ -266,7 +262,7 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
     if options.codes is None:
         if given:
             raise InputError(
-                f"{', '.join(given)}: for a column of codes only. Name it with {setting('codes')}, or leave it out."
+                "Leave out ", joined(" and ", given), ", or name a column of codes with ", setting("codes")
             )
         return None
     from cloister.shapes.table_with_codes.format.data import CodesRequested

@@ -6,21 +6,14 @@ from contextlib import contextmanager
 import numpy as np
 
 from cloister.engines.choice import check_memory_or_spark, is_spark
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, WrongValue, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
 from cloister.jobs.linked_columns import RecordedValues
 from cloister.release.manifest import AnyManifest
 from cloister.release.release import Release
-from cloister.settings.declaration import (
-    Keywords,
-    build_request,
-    check_numbers,
-    check_threads,
-    check_words,
-    settings_given,
-)
+from cloister.settings.declaration import Keywords, build_request, check_settings, settings_given
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.codes.policy import GWAS, UtilityPolicy, as_published, gwas_diseases, parse_policy
@@ -54,19 +47,12 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
         if options.ids != "number":
             raise InputError(
-                f"{setting('ids')} can be number alone for trajectories in this version: the number holds the pairs of "
-                "a patient together, so that it cannot be dropped, and it follows from what is released, so that it "
-                "links nothing."
+                setting("ids"),
+                " must be number for trajectories: it keeps the pairs of a patient together, and links nothing else.",
             )
-        check_words(options)
-        if options.seed < 0:
-            raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
-        check_threads(options.threads)
+        check_settings(TrajectoriesOptions, vars(options))
         if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
-            raise InputError(
-                f"{setting('diversity')} is about something sensitive. Name it with {setting('sensitive')} or "
-                f"{setting('sensitive_codes')}."
-            )
+            raise InputError(setting("diversity"), " needs ", setting("sensitive"), " or ", setting("sensitive_codes"))
         if len(options.sensitive or ()) > 1:
             raise InputError("One sensitive column can be named in this version. Leave out the others.")
 
@@ -165,7 +151,7 @@ class PreparedTrajectories(Prepared):
 
 def request_of(keywords: Keywords, trajectories: Trajectories, policy: UtilityPolicy | None) -> TrajectoriesRequest:
     """Return what settings by name ask, hierarchies and weights in words or as Python has them."""
-    check_numbers(TrajectoriesOptions, keywords)
+    check_settings(TrajectoriesOptions, keywords)
     weights = keywords["weights"]
     wanted = [keywords.get(name) for name in ("code_hierarchy", "age_hierarchy")]
     codes, ages = (parse_hierarchy(one) if isinstance(one, str) else one for one in wanted)
@@ -185,7 +171,7 @@ def _block(word: str | int) -> str | int:
     if isinstance(word, int) or word in ("auto", "off"):
         return word
     if not word.isascii() or not word.isdigit():
-        raise InputError(f"{setting('block')} can be auto, off or a number of patients, not {word!r}.")
+        raise WrongValue(setting("block"), "auto, off or a number of patients", repr(word))
     return int(word)
 
 

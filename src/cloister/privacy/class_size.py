@@ -52,13 +52,6 @@ class KAnonymity(ClassRule):
     needs = "sizes"
     is_monotone = is_closed = True
 
-    def __post_init__(self) -> None:
-        if isinstance(self.k, int) and self.k < 2:
-            raise InputError(
-                f"k is {self.k!r}, but a class of one protects nobody: k must be a whole number from 2 on."
-            )
-        super().__post_init__()
-
     @property
     def class_size(self) -> int:
         """Records that a class needs at least."""

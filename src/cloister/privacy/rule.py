@@ -15,8 +15,8 @@ from typing import Annotated, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
-from cloister.settings.constraints import Constraint, Interval, Named, constraint_of
+from cloister.errors import InputError, setting
+from cloister.settings.constraints import Constraint, Interval, Named, check_value, constraint_of
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -268,12 +268,7 @@ MOST_RECORDS = 2**62
 
 def check_field(name: str, value: object, limit: Constraint) -> object:
     """Return what a field of a rule keeps, numbers that are not counts as floats; an `InputError` if it may not be."""
-    if not limit.accepts(value):
-        is_number = isinstance(value, int | float)
-        shown = repr(value) if is_number and abs(value) <= MOST_RECORDS else "not finite or too large"  # type: ignore[arg-type]
-        # Anything but a number might be a value of the data.
-        shown = shown if is_number else f"of the type {type(value).__name__}"
-        raise InputError(f"{name} is {shown}, but it must be {limit}.")
+    check_value(setting(name, section=""), value, limit)  # no option is called so
     if isinstance(value, int | float) and value > MOST_RECORDS:
         raise InputError(f"{name} is more than {MOST_RECORDS}, but no table has as many records. Give a smaller one.")
     return float(value) if isinstance(limit, Interval) and limit.kind is float else value  # type: ignore[arg-type]

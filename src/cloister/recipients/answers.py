@@ -88,7 +88,7 @@ def _as_list(codes: object) -> list[str]:
     named = [codes] if isinstance(codes, str) else [*codes] if isinstance(codes, Iterable) else []
     if not named or not all(isinstance(code, str) for code in named):
         raise InputError(
-            f"This release counts patients by their codes. Give one or more, as {setting('codes', '401.9')}."
+            "This release counts patients by their codes. Give one or more, as ", setting("codes", ["401.9"])
         )
     return named
 
@@ -310,8 +310,9 @@ class TrajectoryAnswers(Answers):
         codes, ages, pairs = map(query.get, self.names)
         if codes is None and ages is not None:
             raise InputError(
-                "An age is asked for without codes, whose age it would be. Give one or more, as "
-                f"{setting('codes', '401.9')}; a pair has its own age."
+                "An age is asked for without codes, whose age it would be. Give one or more, as ",
+                setting("codes", ["401.9"]),
+                "; a pair has its own age.",
             )
         named = [] if codes is None and pairs is not None else _as_list(codes)
         return self._count([*((code, ages) for code in named), *_pairs_of(pairs)])
@@ -320,8 +321,8 @@ class TrajectoryAnswers(Answers):
         """Bound how many patients have all of some codes, each at its own age."""
         if "code" not in self.hierarchies:
             raise InputError(
-                "The hierarchy of codes is a file, which is not in the release. Give it with "
-                f"{setting('hierarchy', 'code=FILE')}."
+                "The hierarchy of codes is a file, which is not in the release. Give it with ",
+                setting("hierarchies", {"code": "FILE"}),
             )
         found = self._pairs.count(asked)
         # Suppressed pairs, at most: of n released and s suppressed ones, the loss is s / (n + s) or more.

@@ -35,7 +35,7 @@ End: TypeAlias = float | int | str | date | None
 Wanted: TypeAlias = object
 """A value, a list of values, or a pair of ends."""
 
-KINDS = {"number": ("numbers", "40..49"), "date": ("dates", "2020-01-01..2020-12-31")}
+KINDS = {"number": ("numbers", ("40", "49")), "date": ("dates", ("2020-01-01", "2020-12-31"))}
 """What a measured column holds, and a range of that as an example."""
 
 
@@ -172,7 +172,8 @@ class LabelledColumn:
         if len(wanted) != 2 or not (self.is_measured or numbers):
             raise InputError(
                 f"The labels of {self.name!r} are {self.kind}, and a range is of numbers or dates. Ask for values, or "
-                f"give the hierarchy that they came from with {setting('hierarchy', f'{self.name}=FILE')}."
+                "give the hierarchy that they came from with ",
+                setting("hierarchies", {self.name: "FILE"}),
             )
         low, high = (self._number(end, None if numbers else self.kind) for end in wanted)
         span = Stretch(-np.inf if low is None else low, np.inf if high is None else high)
@@ -227,8 +228,8 @@ class LabelledColumn:
         """An error that says what can be asked for in place of what was."""
         nouns, range_of_them = KINDS.get(kind, KINDS["number"])
         return InputError(
-            f"What is asked for of {self.name!r} is no {kind}, and the column holds {nouns}. Ask for one, or for a "
-            f"range of them, as {setting('where', f'{self.name}={range_of_them}')}.",
+            f"Column {self.name!r} holds {nouns}, but what was asked for is no {kind}. Ask for one or a range, as ",
+            setting("where", {self.name: range_of_them}),
             column=self.name,
         )
 

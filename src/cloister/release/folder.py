@@ -209,7 +209,7 @@ def _as_written_failures(path: Path, manifest: AnyManifest) -> list[str]:
         if is_as_written(path, delimiter):
             return []
     except InputError as error:
-        return [error.message.rstrip(".")]
+        return [error.message.without_stop()]
     if delimiter is None and manifest.machine.polars != pl.__version__:
         raise InputError(
             f"The bytes of {path.name} depend on the version of Polars. {MANIFEST} names another than the one here, "

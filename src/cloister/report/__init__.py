@@ -1,6 +1,7 @@
 """Results in words and pictures. Computes nothing; reads only manifests."""
 
-from .page import render_comparison, render_exploration, render_job, render_readme, render_report, report_files, screen
+from .page import render_comparison, render_exploration, render_job, render_readme, render_report, report_files
+from .terminal import terminal_text
 
 __all__ = [
     "render_comparison",
@@ -9,5 +10,5 @@ __all__ = [
     "render_readme",
     "render_report",
     "report_files",
-    "screen",
+    "terminal_text",
 ]

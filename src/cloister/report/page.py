@@ -30,12 +30,12 @@ ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedu
 """Roles of the columns of claims in which codes of each kind are looked for."""
 
 
-def _template_cache(kind: str) -> "BytecodeCache | None":
-    """Where compiled templates are kept; what a kind of environment does with values is compiled into them."""
+def _template_cache() -> "BytecodeCache | None":
+    """Where compiled templates are kept."""
     from jinja2 import FileSystemBytecodeCache
 
     folder = cache_folder("templates", Path(__file__).parent)
-    return None if folder is None else FileSystemBytecodeCache(str(folder), f"{kind}-%s.cache")
+    return None if folder is None else FileSystemBytecodeCache(str(folder), "page-%s.cache")
 
 
 @cache
@@ -55,7 +55,7 @@ def environment() -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_template_cache("page"),
+        bytecode_cache=_template_cache(),
     )
     environment.filters |= {
         "number": _number,
@@ -71,6 +71,7 @@ def environment() -> "Environment":
         "assumed": assumed_words,
         "accepted_words": accepted_words,
         "quoted": repr,
+        "share": _share,
         "columns_of": columns_of,
         "recorded_codes": recorded_codes,
     }
@@ -82,6 +83,14 @@ def _number(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _share(one: Mapping[str, float] | None) -> str:
+    """Return a share in percent, with what was sampled to either side."""
+    if one is None:
+        return "-"
+    wide = 100 * max(one["value"] - one["low"], one["high"] - one["value"])
+    return f"{100 * one['value']:.1f}±{wide:.1f}%" if one["low"] != one["high"] else f"{one['value']:.1%}"
 
 
 def _settings(settings: Section) -> list[tuple[str, str]]:
@@ -116,10 +125,8 @@ def worded_steps(manifest: "ClaimsManifest") -> list[tuple["Step", str]]:
     roles = {role: column for column, role in manifest.settings.plan.claims.roles.items()}  # of several, the last
     (kinds,) = [step.looked_for for step in manifest.steps if step.looked_for is not None]
     there = [kind for kind in kinds if any(role in roles for role in ROLES_OF_KIND[kind])]
-    words = vars(on_lines().get_template(CLAIMS_WORDS).module)
-    lines = words["steps"](manifest, roles, kinds, there).split("\n")
-    sentences = {name: said.replace("\0", "|") for name, _, said in (line.partition(" | ") for line in lines)}
-    return [(step, sentences[step.step]) for step in manifest.steps]
+    words = vars(environment().get_template(CLAIMS_WORDS).module)
+    return [(step, words["done"](step.step, manifest, roles, kinds, there).strip()) for step in manifest.steps]
 
 
 def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
@@ -162,30 +169,6 @@ def render_readme(manifest: Section) -> bytes:
     form: str | None = getattr(manifest, "form", None)
     words = READ_ME if form is None else FORMS[form].words
     return (environment().get_template(f"{words}.txt").render(m=manifest, base=READ_ME) + "\n").encode()
-
-
-@cache
-def on_lines() -> "Environment":
-    """Return the templates of text in lines and cells: what is filled in makes no new ones."""
-    return environment().overlay(
-        finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"),
-        bytecode_cache=_template_cache("lines"),
-    )
-
-
-def screen(template: str, **content: object) -> list[tuple[str, str, list[list[str]]]]:
-    """Return what a template says to the terminal: signs, titles or sentences, and the rows of tables.
-
-    A line begins with ``|=`` and the title of a table of facts, ``|#`` and that of a table whose first row is its head,
-    or ``|>`` and a sentence; else it is a row, with bars between its cells.
-    """
-    found: list[tuple[str, str, list[list[str]]]] = []
-    for line in on_lines().get_template(f"{template}.txt").render(content).split("\n"):
-        if line.startswith("|"):
-            found.append((line[1], line[3:].replace("\0", "|"), []))
-        elif line:
-            found[-1][2].append([cell.strip().replace("\0", "|") for cell in line.split("|")])
-    return found
 
 
 def _sections(

@@ -5,11 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError
 from cloister.kernels.classes import class_sizes, distinct_rows
 from cloister.kernels.layout import CODE, Costs, LevelMaps, Threshold, make_task
 from cloister.kernels.shared_labels import common_levels
 from cloister.results import SearchResult
+from cloister.settings.constraints import OneOf, check_value
 
 from .bfs import bfs
 from .flash import flash
@@ -68,12 +69,9 @@ MOST_TRANSFORMATIONS = 10**30
 
 def check_search(name: str, store: str | None = None) -> None:
     """Refuse the name of a search or of a property store that does not exist, and a store where none is used."""
-    if name not in SEARCHES:
-        hint = did_you_mean(name, SEARCHES)
-        raise InputError(f"The search {name!r} is not known.{hint} Searches: {', '.join(SEARCHES)}.")
-    if store is not None and store not in STORES:
-        hint = did_you_mean(store, STORES)
-        raise InputError(f"The property store {store!r} is not known.{hint} Stores: {', '.join(STORES)}.")
+    check_value("search", name, OneOf(*SEARCHES))
+    if store is not None:
+        check_value("store", store, OneOf(*STORES))
     if store is not None and name not in STORING:
         raise InputError(
             f"The property store {store} was asked for, but the search {name} has none. Leave it out, or search by "

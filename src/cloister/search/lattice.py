@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError
 from cloister.kernels.antichain import (
     ANTICHAIN_LIST,
     HITS,
@@ -23,6 +23,7 @@ from cloister.kernels.antichain import (
 )
 from cloister.kernels.ranks import KnownNodes, Order, climb, collect, first_of_rank, in_order, next_open, which_known
 from cloister.results import PropertyStatistics, SearchStatistics
+from cloister.settings.constraints import OneOf, check_value
 
 from .problem import SearchProblem
 
@@ -41,9 +42,7 @@ class CompiledStore:
     """
 
     def __init__(self, name: str, top: Sequence[int], *, is_upward: bool) -> None:
-        if name not in STORES:
-            hint = did_you_mean(name, STORES)
-            raise InputError(f"The property store {name!r} is not known.{hint} Stores: {', '.join(STORES)}.")
+        check_value("store", name, OneOf(*STORES))
         self.antichain: Antichain = make_antichain(STORES[name], np.array(top, dtype=np.int64), is_upward)
         self.seconds = 0.0
 

@@ -26,7 +26,7 @@ def risk_frontier(problem: SearchProblem) -> list[Candidate]:
     Source: Xia, Heatherly, Ding, Li, Malin (2015), "R-U policy frontiers for health data de-identification".
     """
     if not problem.is_mean_loss:
-        raise InputError(f"The frontier needs a loss that is a mean over columns. Take another for {setting('loss')}.")
+        raise InputError("The frontier needs a loss that is a mean over columns. Take another for ", setting("loss"))
     costs, every = problem.task.costs, np.arange(len(problem.names))
     measured: dict[Levels, Candidate] = {}
 

@@ -5,8 +5,10 @@ the same mark. Pydantic enforces it, and messages print it: ``k must be a whole 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from pkgutil import resolve_name
 from types import NoneType, UnionType
@@ -24,6 +26,8 @@ from typing import (
 )
 
 from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Le, Lt
+
+from cloister.errors import NamedSetting, WrongValue, did_you_mean, setting
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -119,7 +123,7 @@ class OneOf:
         return value in self.words
 
     def __str__(self) -> str:
-        return alternatives(self.words)
+        return alternatives([word if word[:1].isalnum() else repr(word) for word in self.words])
 
     def __get_pydantic_core_schema__(self, _source: Kind, _handler: "GetCoreSchemaHandler") -> "CoreSchema":
         """Return what Pydantic checks."""
@@ -197,9 +201,11 @@ class ForEach:
 
 COLUMN = Named("the name of a column")
 COLUMNS = Described("a list of columns")
+HIERARCHIES = Described("a hierarchy for each column")
 FILE = Described("the name of a file")
 TEXT = Described("a text")
 
+MADE_OF_OTHERS = {tuple: "a list", Sequence: "a list", Mapping: "a mapping", Callable: "a function"}
 BASIC = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "the name of a file"}
 
 
@@ -218,6 +224,27 @@ def holds_list(kind: Kind) -> bool:
     return any(get_origin(part) in (tuple, Sequence) for part in (kind, *get_args(kind)))
 
 
+def check_value(asked: str | NamedSetting, value: object, limit: Constraint) -> None:
+    """Refuse a value that a setting cannot have; ``asked``: it, or its name."""
+    if not limit.accepts(value):
+        words = limit.words if isinstance(limit, OneOf) and isinstance(value, str) else ()
+        found, hint = (repr(value), did_you_mean(str(value), words)) if words else (describe_value(value), "")
+        raise WrongValue(setting(asked) if isinstance(asked, str) else asked, str(limit), found, hint)
+
+
+MOST_SHOWN = 10**15
+"""A larger whole number may have thousands of digits."""
+
+
+def describe_value(value: object) -> str:
+    """Return a number as it is, and of anything else its type alone: it might be a value of the data."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value}" if abs(value) <= MOST_SHOWN else "a number of more than 15 digits"
+    if isinstance(value, Real | Decimal) and not isinstance(value, bool):
+        return f"{value:.15g}"
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
+
+
 def constraint_of(annotation: Kind) -> Constraint | None:
     """Return the constraint that marks a type; None if there is none."""
     return next((mark for mark in marks_of(annotation) if isinstance(mark, Constraint)), None)
@@ -231,18 +258,24 @@ def describe(annotation: Kind) -> str:
     >>> describe(Annotated[int, Interval(int, 2)] | None), describe(Literal["auto", "off"] | int)
     ('a whole number from 2', 'auto, off or a whole number')
     """
+    return alternatives(_choices(annotation))
+
+
+def _choices(annotation: Kind) -> list[str]:
+    """Return each of what a value of a type may be."""
     found = constraint_of(annotation)
     if found is not None:
-        return str(found)
+        return [*found.words] if isinstance(found, OneOf) else [str(found)]
     parts: Sequence[Kind] = get_args(annotation)
     origin: object = get_origin(annotation)
     if origin is Annotated:
-        return describe(parts[0])
+        return _choices(parts[0])
     if origin in (Union, UnionType):
-        each = [describe(part) for part in parts if part is not NoneType]
-        return alternatives([word for text in each for word in text.replace(" or ", ", ").split(", ")])
+        return [word for part in parts if part is not NoneType for word in _choices(part)]
     if origin is Literal:
-        return alternatives([str(part) for part in parts])
+        return [str(part) for part in parts]
     if origin is tuple and is_dataclass(parts[0]):
-        return "sections in double brackets"
-    return "a section" if is_dataclass(annotation) else BASIC.get(annotation, "of another type")
+        return ["sections in double brackets"]
+    if origin in MADE_OF_OTHERS:
+        return [MADE_OF_OTHERS[origin]]
+    return ["a section" if is_dataclass(annotation) else BASIC.get(annotation, "of another type")]

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, TypeAlias, TypeVar, get_args
 
-from cloister.errors import InputError, did_you_mean, setting
-
 from .constraints import (
     Constraint,
     Described,
@@ -19,7 +17,7 @@ from .constraints import (
     Interval,
     Kind,
     OneOf,
-    alternatives,
+    check_value,
     constraint_of,
     describe,
     holds_list,
@@ -186,33 +184,13 @@ def command_words(record: type, given: Keywords, skipped: Iterable[str] = ()) ->
     return words
 
 
-def check_words(options: object, record: type | None = None) -> None:
-    """Refuse words that a setting with a choice does not have; ``record``: whose settings, if not all of them."""
-    for one in settings_of(record or type(options)):
-        word = getattr(options, one.name)
-        if isinstance(one.constraint, OneOf) and word is not None:
-            check_word(one.word, word, one.constraint.words)
-
-
-def check_word(name: str, word: str, known: Iterable[str]) -> None:
-    """Refuse a word that a setting does not have."""
-    if word not in (words := tuple(known)):
-        hint = did_you_mean(word, words) if isinstance(word, str) else ""
-        raise InputError(f"{setting(name)} can be {alternatives(words)}, not {word!r}.{hint}")
-
-
-def check_numbers(record: type, keywords: Keywords) -> None:
-    """Refuse numbers that a setting does not have, whoever gave them."""
+def check_settings(record: type, given: Keywords) -> None:
+    """Refuse numbers and words that a setting does not have, whoever gave them; ``given`` by names of fields."""
     for one in settings_of(record):
-        value = keywords.get(one.name)
-        if isinstance(one.constraint, Interval) and value is not None and not one.constraint.accepts(value):
-            raise InputError(f"{setting(one.word)} is {value!r}, but must be {one.allowed}.")
-
-
-def check_threads(threads: int | None) -> None:
-    """Refuse numbers of threads below 1."""
-    if threads is not None and threads < 1:
-        raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
+        value, limit = given.get(one.name), one.constraint
+        is_checked = isinstance(value, int | float) if isinstance(limit, Interval) else isinstance(limit, OneOf)
+        if value is not None and limit is not None and is_checked:
+            check_value(one.word, value, limit)
 
 
 def _setting(one: "Field[object]") -> Setting:

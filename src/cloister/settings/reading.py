@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime
 from typing import Annotated, TypedDict, cast
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, joined, setting
 from cloister.settings.constraints import COLUMNS, Described, OneOf
-from cloister.settings.declaration import Help, check_words
+from cloister.settings.declaration import Help, check_settings
 
 ERROR, DROP, KEEP = "error", "drop", "keep"
 
@@ -90,7 +90,7 @@ class ReadingWords:
             value = getattr(self, name)
             is_alone = isinstance(value, str) and name != "missing"
             object.__setattr__(self, name, (value,) if is_alone else tuple(value))
-        check_words(self, ReadingWords)
+        check_settings(ReadingWords, vars(self))
 
     @property
     def said(self) -> dict[str, object]:
@@ -215,8 +215,9 @@ def parse_date_format(text: str) -> DateFormat:
     once = all(sum(used.count(one) for one in kind) == 1 for kind in _DAY)
     if "".join(marks) != (text if "%" in text else text.lower()) or not once or not set(used) <= {*DIRECTIVES}:
         raise InputError(
-            f"{setting('date_format')} needs one day, month and year each, as in dd.mm.yyyy, m/d/yy, yyyymmdd, "
-            f"d-mon-yyyy, dd.mm.yyyy hh:mm, or {', '.join(DIRECTIVES)} as in %d.%m.%Y."
+            setting("date_format"),
+            " needs one day, month and year each, as in dd.mm.yyyy, m/d/yy, yyyymmdd, d-mon-yyyy, dd.mm.yyyy "
+            f"hh:mm, or {', '.join(DIRECTIVES)} as in %d.%m.%Y.",
         )
     return DateFormat(text, directives, pattern)
 
@@ -256,16 +257,16 @@ def unit_of(text: str) -> str | None:
 
 
 def proposal(texts: Sequence[str], *, of: str = "values") -> str:
-    """Return a sentence that names the format most texts are dates in, with a space before it; empty if there is none.
+    """Return a sentence that names the format most texts are dates in; empty if there is none.
 
     Examples
     --------
     >>> proposal(["31.12.2020"])
-    ' 1 of 1 values is a date as dd.mm.yyyy: \\x02date_format=dd.mm.yyyy\\x03 reads it.'
+    '1 of 1 values is a date as dd.mm.yyyy: date_format=["dd.mm.yyyy"] reads it.'
     """
     found, n = formats_of(texts)
     if not found:
         return ""
     be, it = ("is a date", "it") if n == 1 else ("are dates", "them")
-    ways = " or ".join(setting("date_format", name) for name in found)
-    return f" {n:,} of {len(texts):,} {of} {be} as {' or '.join(found)}: {ways} reads {it}."
+    ways = joined(" or ", (setting("date_format", [name]) for name in found))
+    return Message(f"{n:,} of {len(texts):,} {of} {be} as {' or '.join(found)}: ", ways, f" reads {it}.")

@@ -12,7 +12,8 @@ from .reading import ReadingWords
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
-K, SEED = Interval(int, 2), Interval(int, 0)
+K, SEED, THREADS = Interval(int, 2), Interval(int, 0), Interval(int, 1)
+SEED_OF_NUMPY = Interval(int, 0, 2**32 - 1)
 POLICY = WordsOr("level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file", UTILITY_POLICY)
 ENGINE = Described("auto, memory, duckdb, spark or the address of a database")
 
@@ -31,7 +32,9 @@ Separator = Annotated[
     Described("a text, as ;"),
     Key(),
 ]
-Threads = Annotated[int | None, Help("Number of threads (default: all cores). The result does not depend on it.", "N")]
+Threads = Annotated[
+    int | None, Help("Number of threads (default: all cores). The result does not depend on it.", "N"), THREADS
+]
 QueryText = Annotated[
     str | None,
     Help(
@@ -60,7 +63,9 @@ class RunOptions(ReadingWords):
     accept_empty: Annotated[
         bool, Help("Release even if all quasi-identifiers are suppressed or the loss is above 0.9."), Key()
     ] = False
-    seed: Annotated[int | None, Help("Seed of the risk simulations (default: the seed of the plan)."), SEED] = None
+    seed: Annotated[
+        int | None, Help("Seed of the risk simulations (default: the seed of the plan)."), SEED_OF_NUMPY
+    ] = None
     threads: Threads = None
     as_json: AsJson = False
     quiet: Quiet = False

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError, NamedSetting, WrongValue, did_you_mean, setting
 from cloister.settings.constraints import constraint_of, describe, marks_of
 
 if TYPE_CHECKING:
@@ -45,6 +45,17 @@ def read_toml(text: str, name: str, instead: str) -> dict[str, Kind]:
     raise InputError(f"{name} {problem}. Correct it, or write a new one with {instead}.", file=name)
 
 
+def toml_text(text: str) -> str:
+    r"""Return a text as TOML writes it: in quotes, with escapes for quotes, backslashes and control characters.
+
+    Examples
+    --------
+    >>> print(toml_text('a "b"\n'))
+    "a \"b\"\n"
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _as_json(content: Content) -> str:
     return json.dumps(content, default=lambda _: {"date": None})  # dates become what no key takes
 
@@ -56,8 +67,11 @@ def _adapter(kind: Kind) -> "TypeAdapter[Kind]":
     return TypeAdapter(kind)
 
 
-def parse_section(content: Content, kind: type[T], name: str, inside: Sequence[str] = ()) -> T:
-    """Return the record that a section of a TOML file states."""
+def parse_section(content: Content, kind: type[T], name: str | NamedSetting, inside: Sequence[str] = ()) -> T:
+    """Return the record that a section of a TOML file states.
+
+    ``name``: of the file, or the setting that states it; ``inside``: see `key_inside`
+    """
     from pydantic import ValidationError
 
     try:
@@ -72,21 +86,25 @@ def parse_section(content: Content, kind: type[T], name: str, inside: Sequence[s
     raise _refusal(first, kind, name, inside)
 
 
-def _refusal(problem: Content, kind: Kind, name: str, inside: Sequence[str]) -> InputError:
+def _refusal(problem: Content, kind: Kind, name: str | NamedSetting, inside: Sequence[str]) -> InputError:
     """Say in our words what is wrong: only the place, the kind and the words that are allowed are taken over."""
     keys = [str(part) for part in problem["loc"]]
     section, known, allowed, by_name = _place(keys, kind)
-    path, whole = [*inside, *section], ".".join([*inside, *keys])
+    file = name if isinstance(name, str) else None
     if problem["type"] in UNKNOWN:
-        hint = did_you_mean(keys[-1], known)
-        return InputError(f"{name} has an unknown key {whole}.{hint} Keys there: {', '.join(known)}.", file=name)
+        rest = f".{did_you_mean(keys[-1], known)} Keys there: {', '.join(known)}."
+        return InputError(name, " has an unknown key ", key_inside(inside, *keys), rest, file=file)
     if problem["type"] in ("missing", "missing_argument"):
-        return InputError(f"{name} lacks the key {'.'.join(path)}: {allowed}.", file=name)
-    if by_name:
-        path = [*inside, *keys[: len(section) + 1]]
+        return InputError(name, " lacks the key ", key_inside(inside, *section), f": {allowed}.", file=file)
     before = keys[: keys.index(section[-1])] if section else []
     number = next((f" (section {int(key) + 1})" for key in before if key.isdigit()), "")
-    return InputError(f"{name}: {'.'.join(path)}{number} must be {allowed}.", file=name)
+    key = key_inside(inside, *(keys[: len(section) + 1] if by_name else section))
+    return WrongValue(key, allowed, which=number, file=file, place=name)
+
+
+def key_inside(inside: Sequence[str], *keys: str) -> NamedSetting:
+    """Return what a message calls a key: ``inside`` is the section of the file, and the keys in it that lead there."""
+    return setting(".".join([*inside[1:], *keys]), section="".join(inside[:1]))
 
 
 def _place(keys: Sequence[str], kind: Kind) -> tuple[list[str], list[str], str, bool]:

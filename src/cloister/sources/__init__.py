@@ -12,7 +12,7 @@ from typing import Literal, Unpack
 
 import polars as pl
 
-from cloister.errors import InputError, did_you_mean, setting
+from cloister.errors import InputError, did_you_mean, joined, setting
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Query, Source, code_events, code_lists
 from cloister.io import read_table as table_in_file
 from cloister.io.codes import completed_years
@@ -180,8 +180,9 @@ def read_table(
         reading = ReadingWords(**how)
         if reading.cleaning:
             raise InputError(
-                f"{' and '.join(map(setting, reading.cleaning))}: for single tables, but a profile knows how its own "
-                "are written. Leave it out."
+                "A profile knows how its files are written. Leave out ",
+                joined(" and ", map(setting, reading.cleaning)),
+                ".",
             )
         files = Files(collection.name, members_at(collection.path, collection.name), reading)
         return make_input(PROFILES[collection.profile], files, form)

@@ -24,7 +24,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, did_you_mean
+from cloister.settings.constraints import OneOf, check_value
 
 Numbers = NDArray[np.int64]
 Logarithms = NDArray[np.float64]
@@ -295,7 +295,5 @@ LOSSES: dict[str, Loss] = {**MEAN_LOSSES, **TABLE_LOSSES}
 
 def parse_loss(name: str) -> Loss:
     """Return the loss of this name."""
-    if name in LOSSES:
-        return LOSSES[name]
-    hint = did_you_mean(name, LOSSES)
-    raise InputError(f"The loss {name!r} is not known.{hint} Losses: {', '.join(LOSSES)}.")
+    check_value("loss", name, OneOf(*LOSSES))
+    return LOSSES[name]

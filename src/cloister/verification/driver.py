@@ -153,7 +153,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     try:
         stated = parse_manifest(manifest)
     except InputError as error:
-        return Verdict("the manifest was read", (), (error.text.rstrip("."),))
+        return Verdict("the manifest was read", (), (error.message.without_stop(),))
     failures = [*check_files(folder, stated), *manifest_failures(folder, stated.as_json())]
     if failures:
         return Verdict("the files were looked for", (), tuple(failures))
@@ -162,7 +162,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
         try:
             files = checker.read_files(folder, stated)
         except InputError as error:
-            return Verdict("the files were read", (), (error.text.rstrip("."),))
+            return Verdict("the files were read", (), (error.message.without_stop(),))
     release = ReleaseUnderCheck(folder, stated, files, checker.read_original(request, stated, files), request)
     verdict = checker.verify(release)
     if verdict.failures:
@@ -180,7 +180,7 @@ def _codebook_failures(folder: Path, expected: pl.DataFrame) -> list[str]:
     try:
         listed = read_data(folder / CODEBOOK, ",").cast(pl.String)
     except InputError as error:
-        return [error.text.rstrip(".")]
+        return [error.message.without_stop()]
     return [] if listed.equals(expected) else [f"{CODEBOOK} does not say what the files say"]
 
 

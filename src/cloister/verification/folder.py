@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, Unpack
 
-from cloister.errors import GuaranteeViolation, InputError, setting
+from cloister.errors import GuaranteeViolation, InputError, Message, joined, setting
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import is_job, part_names
 from cloister.jobs.recheck import recheck_job
@@ -14,20 +14,24 @@ from cloister.release.folder import TABLE, read_manifest
 from cloister.release.head import WITH_CODES
 from cloister.release.manifest import form_of, outline_of
 from cloister.results import Manifest, Verdict
+from cloister.settings.checking import checked
+from cloister.settings.constraints import COLUMNS, HIERARCHIES, Interval
 from cloister.settings.reading import HowRead, ReadingWords
+from cloister.settings.run_options import K
 from cloister.shapes.registry import FORMS, SHAPES, load
 from cloister.verification.driver import Request, check_folder
 
 
+@checked
 def verify_folder(
     folder: str | Path,
     *,
     original: object = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
+    hierarchies: Annotated[Mapping[str, Hierarchy] | None, HIERARCHIES] = None,
     populations: Mapping[str, object] | None = None,
-    k: int | None = None,
-    qi: Sequence[str] = (),
-    m: int | None = None,
+    k: Annotated[int | None, K] = None,
+    qi: Annotated[str | Sequence[str], COLUMNS] = (),
+    m: Annotated[int | None, Interval(int, 1)] = None,
     crosswalk: str | Path | None = None,
     privacy: object = None,
     policy: object = None,
@@ -35,7 +39,7 @@ def verify_folder(
     attributes: str | Path | None = None,
     plan: str | Path | None = None,
     engine: str | None = None,
-    accept_unchecked: Sequence[str] = (),
+    accept_unchecked: str | Sequence[str] = (),
     **how: Unpack[HowRead],
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
@@ -99,8 +103,8 @@ def verify_folder(
     if unknown:
         names = ", ".join(sorted({name for name, _ in verdict.unchecked})) or "nothing"
         raise InputError(
-            f"{place.name} has nothing unchecked of the name {unknown[0]}. Not checked was: {names}. Leave it out of "
-            f"{setting('accept_unchecked')}."
+            f"{place.name} has nothing unchecked of the name {unknown[0]}. Not checked was: {names}. Leave it out of ",
+            setting("accept_unchecked"),
         )
     return verdict.accepting(accept_unchecked)
 
@@ -111,9 +115,9 @@ def _without_failures(place: Path, request: Request) -> Verdict:
     verdict = _of_job(place, manifest, request) if is_job(manifest) else _of_release(place, manifest, request)
     if verdict.failures:
         # Nothing published says how the original was read: markers of missing values may be a patient's.
-        again = f" The original must be read as it was then: name {setting('missing')} and the like again."
+        again = Message(" The original must be read as it was then: name ", setting("missing"), " and the like again.")
         compared = "" if request.original is None else again
-        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.{compared}")
+        raise GuaranteeViolation(f"{place.name} does not hold: ", joined("; ", verdict.failures), ".", compared)
     return verdict
 
 
@@ -134,8 +138,6 @@ def _of_job(place: Path, manifest: Manifest, request: Request) -> Verdict:
 
 def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
     """Return the verdict on a release."""
-    if request.m is not None and request.m < 1:
-        raise InputError(f"m is {request.m}, but somebody who knows no code needs no promise: expect 1 or more.")
     form = FORMS.get(form_of(manifest))
     if form is None:
         raise InputError(f"{place.name} is not a release of a shape that this version can check: {', '.join(SHAPES)}.")
@@ -144,9 +146,9 @@ def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
     expected = {"m": request.m is not None, "qi": bool(request.quasi_identifiers)}
     strange = [setting(name) for name, is_asked in expected.items() if is_asked and name not in looked_at]
     if strange:
-        raise InputError(f"{' and '.join(strange)}: not for {shape.title}. Leave it out.")
+        raise InputError(joined(" and ", strange), f": not for {shape.title}. Leave it out.")
     if request.engine is not None and form_of(manifest) != TABLE:
-        raise InputError(f"{setting('engine')} is for tables without codes. Leave it out.")
+        raise InputError(setting("engine"), " is for tables without codes. Leave it out.")
     if request.k is not None:
         KAnonymity(request.k)  # refuses what no release can promise
     return check_folder(place, manifest, load(form.checker)(), request)

@@ -22,6 +22,7 @@ from cloister.results import Verdict
 from cloister.version import __version__
 
 from .folder import Folder
+from .forms import in_words
 from .glossary import link_terms
 from .work import Work, Works
 
@@ -249,7 +250,7 @@ def _answer(visit: RequestContext, module: str, name: str, is_of_tables: bool = 
         page: Page = getattr(import_module(f"cloister.web.{module}"), name)
         return page(visit)
     except CloisterError as error:
-        problem, status = error.message, status_of(error)
+        problem, status = in_words(error), status_of(error)
     except OSError as error:
         problem, status = f"The system refused to read or write ({type(error).__name__}). Check disk and rights.", 400
     except Exception as error:

@@ -21,6 +21,7 @@ from cloister.settings.declaration import Given
 from cloister.verification.folder import verify_folder
 
 from .app import RequestContext, address
+from .forms import in_words
 from .job_state import load_job
 
 ANCHOR = re.compile(r'id="([^"]*)s1"')
@@ -69,7 +70,7 @@ def _verify_now(folder: Path) -> Verdict:
     try:
         return verify_folder(folder)
     except CloisterError as error:
-        return Verdict("", (), (error.message,))
+        return Verdict("", (), (in_words(error),))
 
 
 def _report(folder: Path) -> tuple[Markup, Markup]:

@@ -140,7 +140,7 @@ def save_data(visit: RequestContext) -> Response:
         return save_job(visit, content, "data")
     except CloisterError as error:
         status = status_of(error)
-        return data(visit, errors_of(error), "" if status == 400 else error.message, status)
+        return data(visit, errors_of(error), "" if status == 400 else in_words(error), status)
 
 
 def role_of(state: JobState, part: str, column: str, guess: str) -> str:
@@ -227,7 +227,7 @@ def save_roles(visit: RequestContext) -> Response:
             raise InputError(f"{len(strange)} columns have an unknown role.")
         return save_job(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
     except CloisterError as error:
-        where = {error.column: error.message} if error.column else {}
+        where = {error.column: in_words(error)} if error.column else {}
         return roles(visit, {**errors_of(error), **where}, in_words(error), status_of(error))
 
 

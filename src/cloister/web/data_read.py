@@ -368,7 +368,7 @@ def _columns(read: Source, *, is_table: bool) -> tuple[tuple[ColumnFacts, ...], 
         try:
             guesses = {one.column: one for one in guess_table(read.frame, read.name, read.labels).columns}
         except InputError as error:
-            problem = error.message
+            problem = str(error)
     texts = pl.DataFrame([as_text(column) for column in read.frame])
     signs = look_for_identifiers(texts, texts) if is_table else ()
     n = max(1, texts.height)

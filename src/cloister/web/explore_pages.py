@@ -23,7 +23,7 @@ from cloister.shapes.protocol import shape_of
 from .app import RequestContext, address
 from .commands import NOT_EXPLORED, words_of
 from .data_pages import job_page, save_job
-from .forms import specs_of_record, specs_of_shape
+from .forms import in_words, specs_of_record, specs_of_shape
 from .job_state import JobState, toml_of
 
 USUAL = {
@@ -81,7 +81,7 @@ def start_exploring(visit: RequestContext) -> Response:
     try:
         words = ["explore", own.shape, *words_of(state, visit.part, (*NOT_EXPLORED, *skipped)), *grid, "--out", out]
     except InputError as error:
-        return explore(visit, error.message, 400)
+        return explore(visit, in_words(error), 400)
     if own.shape == CLAIMS:
         words += ["--plan", _plan_file(own.keywords["plan"], parent / f"{out}.plan.toml")]
     words += ["--recommend", visit.say("recommend")] if visit.say("recommend") else []
@@ -146,7 +146,7 @@ def take(visit: RequestContext) -> Response:
     try:
         return save_job(visit, _with(visit.state, visit.part, rows[visit.say("number")]), "promise")
     except CloisterError as error:
-        return explore(visit, error.message, 409)
+        return explore(visit, in_words(error), 409)
 
 
 def _with(state: JobState, part: str, setting: Given) -> Given:

@@ -4,24 +4,20 @@ import inspect
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
 from starlette.datastructures import FormData
 
-from cloister.errors import SETTING, CloisterError, as_key, word_settings
+from cloister.errors import CloisterError, worded
+from cloister.jobs.wording import as_key
 from cloister.settings.constraints import Kind, OneOf, constraint_of, describe
 from cloister.settings.declaration import Given, Keywords, Setting, settings_of
 from cloister.shapes.registry import SHAPES
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-OF_A_PART = re.compile(r"(?:protect\[\d+\]|plan)\.([\w.]+)")
-OF_A_SOURCE = re.compile(r"sources\.[\w-]+\.(\w+)")
-OF_THE_FILE = re.compile(r"^\S+\.toml: (?=protect)|protect\[\d+\]\.")
-"""Where in the job something stands, which its page need not say."""
-
 PREFIX = "f:"
 LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
 
@@ -240,16 +236,13 @@ def _number(word: str, kind: Kind) -> object:
 
 def errors_of(error: CloisterError) -> dict[str, str]:
     """Return what is wrong, by the key that it is about; the key is empty where no field is named."""
-    text = in_words(error)
-    keys = [found[1].rstrip(".") for pattern in (OF_A_PART, OF_A_SOURCE) for found in pattern.finditer(error.text)]
-    keys += [found[1] for found in SETTING.finditer(error.text)]
-    return {keys[0] if keys else "": text}
+    return {error.settings[0] if error.settings else "": in_words(error)}
 
 
 def in_words(error: CloisterError) -> str:
-    """Return the message of an error, settings called as a job calls them."""
-    text = word_settings(error.text, as_key)
-    return OF_THE_FILE.sub("", text)
+    """Return the message of an error as a page words it: settings are keys, without the file and section shown."""
+    text = error.sentence if error.place == error.file else error.message
+    return worded(text, lambda one: as_key(replace(one, section=None)))
 
 
 def group_fields(found: Sequence[BoundField]) -> dict[str, list[BoundField]]:

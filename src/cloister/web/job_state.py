@@ -15,8 +15,7 @@ from cloister.io.csv import load_text
 from cloister.jobs.job import Job, part_of
 from cloister.jobs.job_file import parse_job, sources_used
 from cloister.settings.declaration import Given, Keywords
-from cloister.settings.toml import read_toml
-from cloister.shapes.claims.method.first_plan import toml_text
+from cloister.settings.toml import read_toml, toml_text
 
 HISTORY, MOST_KEPT = ".cloister-ui", 500
 HEAD = "# A job of cloister. Run it with: cloister run {}\n# Names of files are taken from the folder of this job.\n\n"

@@ -196,6 +196,6 @@ def _culprit(visit: RequestContext, specs: Sequence[Spec], section: Given, wrong
     for key in (key for key in section if section[key] != earlier.get(key)):
         without = {name: value for name, value in section.items() if name != key}
         again = _wrong(visit, without | ({key: earlier[key]} if key in earlier else {}))
-        if again is None or again.text != wrong.text:
+        if again is None or again.message != wrong.message:
             return key
     return ""

@@ -54,9 +54,11 @@ class Endpoint:
         """Return a socket that is bound, the address of the first page, and what a browser may call it."""
         outside = _outside(self.proxy)
         if self.file is not None and self.port:
-            raise InputError(f"{setting('socket')} answers at a file, and not at {setting('port')}. Give one of them.")
+            raise InputError(
+                setting("socket"), " answers at a file, and not at ", setting("port"), ". Give one of them."
+            )
         if self.bind != HOST and not self.proxy:
-            raise InputError(f"{setting('bind')} takes another address only behind a proxy: {setting('behind_proxy')}.")
+            raise InputError(setting("bind"), " takes another address only behind a proxy: ", setting("behind_proxy"))
         if self.file is not None:
             bound, base, hosts = _unix(self.file), "http://localhost:PORT", (HOST, "localhost")
         else:

@@ -96,6 +96,7 @@ def make_of_database(visit: RequestContext) -> Response:
     from cloister.jobs.first_jobs import name_of
 
     from .data_read import confine_address
+    from .forms import in_words
 
     shape, top = visit.say("shape"), visit.app.folder.path
     folder = visit.app.folder.existing(visit.say("into")).parent if visit.say("into") else top
@@ -105,7 +106,7 @@ def make_of_database(visit: RequestContext) -> Response:
         query = Query(visit.say("url").strip(), visit.say("query").strip(), "the database")
         confine_address(query.url, folder, top)
     except InputError as error:
-        return database(visit, error.message, 400)
+        return database(visit, in_words(error), 400)
     target = _free(folder / name_of(visit.say("name") or shape))
     # A query may hold values of patients: it is no argument of a process, nor of the page that shows the command.
     text = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.sql")

@@ -275,22 +275,22 @@ BAD = {
     "missing id": (WIDE + ",V51\n", (), "the first is record 34"),
     "empty record": (WIDE + "Q,\n", (), "--drop-empty"),
     "no record": ("id,codes\n", (), "no records"),
-    "k of 0": (WIDE, ("-k", "0"), "k is 0"),
-    "m of 0": (WIDE, ("-m", "0"), "m is 0"),
-    "small clusters": (WIDE, ("--max-cluster-size", "3"), "max_cluster_size is 3"),
+    "k of 0": (WIDE, ("-k", "0"), "must be a whole number from"),
+    "m of 0": (WIDE, ("-m", "0"), "m must be a whole number from 1, not 0"),
+    "small clusters": (WIDE, ("--max-cluster-size", "3"), "--max-cluster-size must be a whole number from 4"),
     "threshold": (WIDE, ("--inference-threshold", "0"), "threshold"),
-    "refine": (WIDE, ("--refine", "all"), "--refine can be tree, paper or off"),
-    "safe": (WIDE, ("--inference-check", "yes"), "--inference-check can be off, report or enforce"),
-    "method": (WIDE, ("--method", "mdav"), "--method can be disassociation"),
+    "refine": (WIDE, ("--refine", "all"), "--refine must be tree, paper or off"),
+    "safe": (WIDE, ("--inference-check", "yes"), "--inference-check must be off, report or enforce"),
+    "method": (WIDE, ("--method", "mdav"), "--method must be disassociation"),
     "engine": (WIDE, ("--engine", "sparkle"), "--engine can be auto, memory"),
-    "hmac": (WIDE, ("--ids", "hmac:key"), "no patient's"),
-    "threads": (WIDE, ("--threads", "0"), "at least 1"),
+    "hmac": (WIDE, ("--ids", "hmac:key"), "--ids must be number or drop"),
+    "threads": (WIDE, ("--threads", "0"), "--threads must be a whole number from 1, not 0"),
     "policy": (WIDE, ("--policy", "level:9"), "level 1, 2 or 3"),
     "policy file": (WIDE, ("--policy", "nowhere.json"), "is not there"),
     "policy folder": (WIDE, ("--policy", "."), "The utility policy . is a folder"),
     "rare sets": (WIDE, ("--policy", "sup:9"), "Ask for sup:12.1213 or more"),
     "workload": (WIDE, ("--workload", "all"), "A workload is"),
-    "seed": (WIDE, ("--seed", "-1"), "The seed is -1"),
+    "seed": (WIDE, ("--seed", "-1"), "--seed must be a whole number from 0, not -1"),
     "sensitive": (WIDE, ("--sensitive", "999"), "'999' of the sensitive codes does not occur"),
     "column": (WIDE, ("--codes", "code"), "Did you mean 'codes'?"),
     "two columns": (WIDE, ("--codes", "codes", "--code", "id"), "Give one"),
@@ -337,7 +337,7 @@ def test_verifying_reads_the_original_as_it_was_read(protect, cloister, diagnose
 
     assert cloister(*against, "--missing", "?").code == 0
     assert cloister(*against).code == 2
-    assert "1 or more" in cloister("verify", "release", "-m", "0").err
+    assert "-m must be a whole number from 1, not 0" in cloister("verify", "release", "-m", "0").err
 
 
 def test_verifying_takes_no_quasi_identifiers(release, cloister):

@@ -148,7 +148,7 @@ def test_assess_and_init_take_them_too(url, cloister, tmp_path):
     [
         (("{url}",), "Say with --query what is to be read"),
         (("patients.parquet", "--query", "SELECT 1"), "DATA is a file"),
-        (("{url}", "--query", "SELECT 1", "--encoding", "latin-1"), "--encoding: for files alone"),
+        (("{url}", "--query", "SELECT 1", "--encoding", "latin-1"), "Leave out --encoding, which is for files"),
         (("{url}", "--query", "gone.sql"), "There is no file gone.sql"),
         (("postgresql://me:hunter2@host/db", "--query", "SELECT 1"), "holds a password"),
         (("{url}", "--query", "DELETE FROM patients"), "must be one SELECT"),

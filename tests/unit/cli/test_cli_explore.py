@@ -172,7 +172,7 @@ def test_what_is_not_the_same_is_not_gone_on_with(cloister, place):
         (("--grid", "k=2", "--grid", "search=optmal"), "Did you mean optimal?"),
         (("--grid", "k=2", "--recommend", "kne"), "Did you mean knee?"),
         (("--grid", "k=2", "--recommend", "best-utility"), "needs a risk limit"),
-        (("--grid", "k=2", "--risk-limit", "2"), "The risk limit is 2"),
+        (("--grid", "k=2", "--risk-limit", "2"), "--risk-limit must be a number above 0 and at most 1, not 2"),
     ],
 )
 def test_what_cannot_be_explored_is_refused_before_anything_is_tried(cloister, place, words, said):

@@ -261,19 +261,19 @@ def test_a_term_of_nearly_everything_is_pointed_out(protect):
 
 
 BAD = {
-    "k of 0": (WIDE, ("-k", "0"), "k is 0"),
-    "m of 0": (WIDE, ("-m", "0"), "m is 0"),
+    "k of 0": (WIDE, ("-k", "0"), "must be a whole number from"),
+    "m of 0": (WIDE, ("-m", "0"), "m must be a whole number from 1, not 0"),
     "m beside privacy": (WIDE, ("-m", "2", "--privacy", "records"), "Give one of them"),
     "privacy": (WIDE, ("--privacy", "all:x"), "needs a whole number from 1 on after the colon"),
     "privacy file": (WIDE, ("--privacy", "nowhere.json"), "is not there"),
     "privacy folder": (WIDE, ("--privacy", "."), "is a folder"),
     "visits": (WIDE, ("--privacy", "visits:nowhere.csv"), "nowhere.csv"),
     "by records": (WIDE, ("--method", "apriori", "--privacy", "records"), "Give -m, or choose the method cba"),
-    "uncovered": (WIDE, ("--uncovered", "keep"), "--uncovered can be generalize or suppress"),
-    "loss": (WIDE, ("--loss", "arx"), "--loss can be ilm or ul"),
+    "uncovered": (WIDE, ("--uncovered", "keep"), "--uncovered must be generalize or suppress"),
+    "loss": (WIDE, ("--loss", "arx"), "--loss must be ilm or ul"),
     "hierarchy": (WIDE, ("--code-hierarchy", "nowhere.csv"), "nowhere.csv"),
     "max_cluster_size": (WIDE, ("--max-cluster-size", "9"), "--max-cluster-size is for the method disassociation"),
-    "refine": (WIDE, ("--refine", "tree"), "--refine is for the method disassociation, but the method is cba"),
+    "refine": (WIDE, ("--refine", "tree"), "--refine is for the method disassociation, but --method cba was asked for"),
     "safe": (WIDE, ("--inference-check", "report"), "--inference-check is for"),
     "safe threshold": (WIDE, ("--inference-threshold", "1"), "--inference-threshold is for"),
     "sensitive": (WIDE, ("--sensitive", "042"), "--sensitive is for"),
@@ -281,7 +281,7 @@ BAD = {
     "uncovered by levels": (
         WIDE,
         ("--method", "apriori", "--uncovered", "suppress"),
-        "--uncovered is for the method cba or",
+        "--uncovered is for the method cba, ugaclip or",
     ),
     "loss by levels": (WIDE, ("--method", "apriori", "--loss", "ul"), "--loss is for the method cba or ugaclip"),
     "privacy of parts": (WIDE, ("--method", "disassociation", "--privacy", "records"), "--privacy is for"),
@@ -289,7 +289,7 @@ BAD = {
     "no disease": ("id,codes\n" + "1,V51\n2,V51\n3,V51\n", ("--policy", "gwas"), "18 diseases"),
     "rare sets": (WIDE, ("--policy", "sup:9"), "Ask for sup:12.1213 or more"),
     "brackets": (WIDE.replace("042", "(042)"), (), "1 of 8 distinct codes have a bracket or a comma"),
-    "hmac": (WIDE, ("--ids", "hmac:key"), "--ids can be"),
+    "hmac": (WIDE, ("--ids", "hmac:key"), "--ids must be"),
     "workload": (WIDE, ("--workload", "all"), "A workload is"),
     "crosswalk inside": (WIDE, ("--crosswalk", "release/map.csv"), "must lie outside"),
 }

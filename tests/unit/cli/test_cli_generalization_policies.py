@@ -241,7 +241,7 @@ BAD_VISITS = {
     "no visits": (("--privacy", "visits:visits.csv"), "stay,code\n1,401.9\n", "Name it with --visit"),
     "no codes": (("--privacy", "visits:visits.csv"), "visit_id,dx\n1,401.9\n", "has no column of codes"),
     "no file of visits": (("--privacy", "records", "--visit", "stay"), "", "Give --privacy visits:FILE"),
-    "another method": (("--method", "apriori", "--visit", "stay"), "", "--visit is for the method cba or ugaclip"),
+    "another method": (("--method", "apriori", "--visit", "stay"), "", "--visit is for the method cba, ugaclip or"),
     "a hierarchy that lacks codes": (("--code-hierarchy", "few.csv"), "", "that --code-hierarchy names"),
 }
 

@@ -95,7 +95,7 @@ def test_suppressed_records_can_be_written(cloister, spread, manifest):
 
 
 WRONG = {
-    "unknown method": (("--method", "mondriaan"), "--method can be full-domain, mondrian"),
+    "unknown method": (("--method", "mondriaan"), "--method must be full-domain, mondrian"),
     "local recoding of a method": (("--method", "cluster", "--local-recoding"), "follows full-domain"),
     "fixed levels": (("--method", "mondrian", "--levels", "age=1,sex=0,zip=2"), "Fixed levels are for"),
     "fixed levels, local": (("--local-recoding", "--levels", "age=1,sex=0,zip=2"), "Fixed levels are for"),

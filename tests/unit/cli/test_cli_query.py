@@ -75,7 +75,7 @@ def test_by_a_column_and_under_conditions(capsys):
         (["both", "--pair", "401.9@38"], "this release of a table with codes has none: trajectories have them"),
         (["both", "--where", "Age=50"], "Did you mean 'age'?"),
         (["both", "--where", "age>=50"], "age=50.. asks for 50 and more"),
-        (["both", "--where", "age=old"], "is no number, and the column holds numbers"),
+        (["both", "--where", "age=old"], "holds numbers, but what was asked for is no number"),
         (["both", "--where", "age=50..40"], "ends before it begins"),
         (["both", "--where", "age=40", "--where", "age=50"], "asks for 'age' twice"),
         (["both", "--where", "sex=F", "--hierarchy", "sexo=ladder.csv"], "Did you mean 'sex'?"),

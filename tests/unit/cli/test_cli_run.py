@@ -169,7 +169,7 @@ def test_columns_that_would_join_parts_are_refused(cloister, tmp_path):
         ('sensitive = ["diagnosis"]', 'sensitive = ["diagnosys"]', "part patients: Column 'diagnosys'"),
         ('sensitive = ["diagnosis"]', "", 'or decide all of them at once: undecided = ["drop"]'),
         ('sex = "suppress"', 'sex = "interval:5"', "part patients: "),
-        ('codes = "diagnoses"\nm = 2', "m = 2", "part both: m: for a column of codes only"),
+        ('codes = "diagnoses"\nm = 2', "m = 2", "part both: Leave out m, or name a column of codes with codes"),
         ('file = "visits.csv"', 'file = "none.csv"', "part visits: There is no file"),
         ('source = "visits"', 'source = "visits"\ncode_hierarchy = "suppres"', "part visits: "),
         ('crosswalk = "visits.map.csv"', 'crosswalk = "patients.map.csv"', "two parts would write the file"),

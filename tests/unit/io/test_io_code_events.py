@@ -41,7 +41,9 @@ def test_what_is_no_age_is_refused_with_its_line(read, age):
         read(f'id,code,age\n1,"a\nb",2\n1,b,"{age}"\n1,b,"{age}"\n')
 
     assert (refused.value.row, refused.value.line, refused.value.column) == (2, 4, "age")
-    assert "2 ages in column 'age' of events.csv are no number from 0 on (record 2, line 4" in refused.value.message
+    assert (
+        "2 of 3 ages in column 'age' of events.csv are no number from 0 on (record 2, line 4" in refused.value.message
+    )
     assert age not in refused.value.message.replace("record 2, line 4", "").replace("from 0 on", "")
 
 
@@ -50,7 +52,9 @@ def test_what_is_no_age_is_refused_with_its_line(read, age):
 )
 def test_incomplete_lines_are_refused(read, line, what):
     """A line without its patient, code or age is named."""
-    with pytest.raises(InputError, match=rf"1 line has no {what} in column .* \(record 2, line 3\)"):
+    with pytest.raises(
+        InputError, match=rf"1 of 2 lines have no {what} in column .* \(record 2, line 3 is the first\)"
+    ):
         read(f"id,code,age\n1,a,3\n{line}\n")
 
 

@@ -70,7 +70,7 @@ def test_a_job_is_read():
         (JOB.replace("k = 5\n", 'k = 5\nlink = ["patient"]\n'), ("no part", "Did you mean patients?")),
         (JOB.replace("suppression = 0.1", 'ids = "hmac:key"'), ("protect[1].ids", "number or drop", "do not compose")),
         (HEAD + INLINE.format(PLAN % "hmac:k"), ("protect[1].plan.ids.patients", "do not compose")),
-        (HEAD + OF_CODES + OF_CODES, ("protect[2] has the name of another part", "name =")),
+        (HEAD + OF_CODES + OF_CODES, ("protect[2].name is that of another part", "name =")),
         (HEAD + OF_CODES + 'name = "../x"', ("protect[1]", "Give it a name")),
         (HEAD + OF_CODES + 'name = ".."', ("protect[1]", "Give it a name")),
         (HEAD + OF_CODES + 'name = "CON"', ("protect[1].name", "Windows keeps")),

@@ -126,7 +126,7 @@ WRONG = [
     ("k-anonymity=", "k-anonymity=5"),
     ("k-anonymity=2.5", "k-anonymity=5"),
     ("k-anonymity:c=5", "k-anonymity=5"),
-    ("k-anonymity=1", "a class of one protects nobody"),
+    ("k-anonymity=1", "k must be a whole number from 2, not 1"),
     ("k-anonymity=" + "9" * 5000, "k-anonymity=5"),
     ("k-anonymity=" + "9" * 50, "no table has as many records"),
     ("l-diversity=2", "l-diversity:diagnosis=2"),

@@ -130,7 +130,7 @@ def test_prediction_saves_measurements():
     [
         (flash, {"representation": "explicitly"}, "Did you mean explicit"),
         (flash, {"store": "trees"}, "Did you mean tree"),
-        (bfs, {"store": "nothing"}, "Stores: list, antichain-list, tree, ranked-tree"),
+        (bfs, {"store": "nothing"}, "store must be list, antichain-list, tree or ranked-tree"),
         (datafly, {"variant": "old"}, "Variants: original, arx"),
         (igreedy, {"variant": "old"}, "Variants: original, arx"),
     ],

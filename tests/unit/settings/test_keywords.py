@@ -1,5 +1,7 @@
 """Keywords of Python: whatever is given of whatever type is taken, or refused without a value of it."""
 
+import inspect
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -13,10 +15,11 @@ import cloister as cl
 from cloister.api.claims import WITHOUT as OF_CLAIMS
 from cloister.api.codes import WITHOUT as OF_CODES
 from cloister.api.codes import CodesKeywords
-from cloister.api.keywords import check_kind, keywords_of
+from cloister.api.keywords import keywords_of
 from cloister.api.tables import WITHOUT as OF_TABLES
 from cloister.api.tables import TableKeywords
 from cloister.api.trajectories import WITHOUT as OF_TRAJECTORIES
+from cloister.settings.checking import check_kind
 from cloister.settings.constraints import WordsOr
 from cloister.shapes.claims.format.options import ClaimsOptions
 from cloister.shapes.trajectories.format.options import TrajectoriesOptions
@@ -98,3 +101,60 @@ def test_a_key_of_ids_is_for_keyed_ids():
     for given in ({"id": "id"}, {"id": "id", "ids": "drop"}, {"drop": ["id"]}):
         with pytest.raises(cl.InputError, match="id_key is for ids"):
             cl.protect_table(frame, k=2, qi={"age": "interval:10"}, id_key=b"k" * 32, **given)
+
+
+def functions_with_own_keywords():
+    """The functions whose keywords are declared by their signatures, and what they need besides."""
+    release = Path("no release")
+    return {
+        "assess": (cl.assess, (PATIENTS,), {}),
+        "explore": (cl.explore, (cl.protect_table, PATIENTS), {"grid": {"k": [2]}}),
+        "verify_folder": (cl.verify_folder, (release,), {}),
+        "open": (cl.open, (release,), {}),
+        "attack": (cl.attack, (release, PATIENTS), {}),
+        "compare": (cl.compare, (release,), {}),
+    }
+
+
+ODD = [Foreign(), Foreign, b"PATIENT-5", 1j, {1: "PATIENT-6"}, [PATIENTS], -1, 1.5, float("nan"), True, "", "x", (), {}]
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("name", functions_with_own_keywords())
+def test_odd_values_are_refused_by_every_function(name, value):
+    """Whatever is given for a keyword, or in the place of a release, is taken or refused, and never a TypeError."""
+    verb, given, needed = functions_with_own_keywords()[name]
+    parameters = inspect.signature(verb).parameters.values()
+    for one in (one.name for one in parameters if one.kind is one.KEYWORD_ONLY):
+        with suppress(cl.CloisterError):
+            verb(*given, **needed | {one: value})
+    if name in ("verify_folder", "open", "compare"):
+        with pytest.raises(cl.CloisterError):
+            verb(value)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: cl.assess(PATIENTS, qi=["age"], threads=0), "threads must be a whole number from 1, not 0."),
+        (lambda: cl.assess(PATIENTS, qi=5), "qi must be a list of columns, not 5."),
+        (lambda: cl.verify_folder("x", k=1), "k must be a whole number from 2, not 1."),
+        (lambda: cl.verify_folder("x", decimal=";"), "decimal must be '.' or ',', not ';'."),
+        (lambda: cl.verify_folder("x", populatoins={}), "no setting populatoins. Did you mean populations?"),
+        (lambda: cl.open("x", hierarchies={"age": 5}), "hierarchies must be a hierarchy for each column, not"),
+        (lambda: cl.explore(cl.protect_table, PATIENTS, grid={"k": 2}), "grid must be a list of values for each"),
+        (lambda: cl.compare(5), "releases must be"),
+    ],
+)  # fmt: skip
+def test_a_signature_says_what_a_keyword_may_be(call, expected):
+    """Types and constraints of a signature are checked, and an unknown keyword gets the nearest name."""
+    with pytest.raises(cl.InputError) as refused:
+        call()
+    assert expected in str(refused.value)
+
+
+def test_keyed_ids_need_a_column_of_ids():
+    """Without one there is nothing to hash, and the release would have no ids."""
+    frame = pl.DataFrame({"age": [31, 34], "sex": ["F", "F"]})
+    with pytest.raises(cl.InputError, match='ids="hmac" replaces the ids of a column'):
+        cl.protect_table(frame, k=2, qi=["sex"], drop=["age"], ids="hmac", id_key=b"k" * 32)

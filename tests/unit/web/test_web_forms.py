@@ -14,7 +14,7 @@ from cloister.errors import InputError, setting
 from cloister.jobs.job import SHAPES
 from cloister.settings.declaration import command_words, settings_of
 from cloister.settings.toml import read_toml
-from cloister.web.forms import bind_fields, errors_of, fill_section, in_words, specs_of_record, specs_of_shape
+from cloister.web.forms import bind_fields, errors_of, fill_section, specs_of_record, specs_of_shape
 from cloister.web.job_state import toml_of
 
 KEYS = st.text(min_size=1, max_size=8)
@@ -95,22 +95,24 @@ def test_a_new_setting_is_there_at_once():
 
 
 @pytest.mark.parametrize(
-    ("text", "key"),
+    ("named", "words"),
     [
-        ("job.toml: protect[1].k must be a whole number from 2.", "k"),
-        ("job.toml: protect[2].plan.risk.threshold must be a number.", "plan.risk.threshold"),
-        (f"{setting('merge_classes')} is for codes.", "merge_classes"),
-        ("job.toml: sources.p.delimiter must be one character.", "delimiter"),
-        ("Something else.", ""),
+        (("k", None, "protect[1]"), "k must be a number."),
+        (("plan.risk.threshold", None, "protect[2]"), "plan.risk.threshold must be a number."),
+        (("merge_classes", 5), "merge_classes = 5 must be a number."),
+        (("delimiter", None, "sources.p"), "delimiter must be a number."),
     ],
 )
-def test_errors_find_their_field(text, key):
-    """By the key, or the setting, that the library names; settings are called as a job calls them."""
-    error = InputError(text)
+def test_errors_find_their_field(named, words):
+    """By the setting that the error is about, which is called as a job calls it."""
+    error = InputError(setting(*named), " must be a number.", file="job.toml", place="job.toml")
 
-    assert list(errors_of(error)) == [key]
-    assert "protect[" not in in_words(error)
-    assert "\x02" not in in_words(error)
+    assert errors_of(error) == {named[0]: words}
+
+
+def test_an_error_without_a_setting_belongs_to_no_field():
+    """It is said for the whole page, with the place that it is about."""
+    assert errors_of(InputError("Something else.", place="Part a")) == {"": "Part a: Something else."}
 
 
 @pytest.mark.parametrize("shape", SHAPES)

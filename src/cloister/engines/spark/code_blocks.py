@@ -156,8 +156,8 @@ def _add_up_figures(blocks: "DataFrame", form: CodeSource, *, repeats: bool, is_
     raw = sorted({name for head in heads for name in head.raw}, key=str.encode)
     if is_csv and (any(head.is_odd for head in heads) or any(UNDECODED in name for name in raw)):
         raise InputError(
-            f"{form.name} is not in UTF-8, the only encoding that is read here. Convert it, or give "
-            f"{setting('engine', 'memory')}.",
+            f"{form.name} is not in UTF-8, the only encoding that is read here. Convert it, or give ",
+            setting("engine", "memory"),
             file=form.name,
         )
     check_writable(raw, form, repeats=repeats)

@@ -373,9 +373,10 @@ def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
     with_others = np.unique(record[~secret[codes.items]]).size
     if with_others < request.k:
         raise NoSafeRelease(
-            f"A part of the records has fewer than {request.k} patients with a code that is not sensitive, so that "
-            "workers cannot protect it by itself. Give "
-            f"{setting('engine', 'memory')}, which has all records in one place."
+            f"A part of the records has fewer than {request.k} patients with a code that is not sensitive, so "
+            "that workers cannot protect it by itself. Give ",
+            setting("engine", "memory"),
+            ", which has all records in one place.",
         )
 
 

@@ -146,8 +146,9 @@ def files_frame(session: "SparkSession", place: SparkFiles) -> tuple["DataFrame"
     first, name = first_file(place.path), display_name(place.path)
     if PATTERN.search(str(place.path.absolute())):
         raise InputError(
-            f"Spark takes the path of {name} for a pattern of several files, as one of *?[]{{}} or a backslash is in "
-            f"it. Rename it, or give {setting('engine', 'memory')}.",
+            f"Spark takes the path of {name} for a pattern of several files, as one of *?[]{{}} or a backslash is "
+            "in it. Rename it, or give ",
+            setting("engine", "memory"),
             file=name,
         )
     refusal, where = UNREADABLE.format(name=name), str(place.path.absolute())

@@ -147,11 +147,9 @@ def _sound(row: Row) -> Row:
     """The row; raises the error that it stands for."""
     if row.part != ERROR:
         return row
-    kind, message = unpack(row.head, tuple)
-    if kind != InternalError.__name__:
-        raise KNOWN.get(kind, InternalError)(message)
-    error = InternalError("")
-    error.text, error.message, error.args = message, message, (message,)
+    kind, sentence = unpack(row.head, tuple)
+    error = KNOWN.get(kind, InternalError)("")
+    error.sentence = sentence
     raise error
 
 
@@ -165,7 +163,7 @@ def _batch(row: Row) -> "RecordBatch":
 def _kind_and_message(error: Exception) -> tuple[str, str]:
     """Type and message of an error of ours; type and place of any other, as its message may quote values."""
     if isinstance(error, CloisterError):
-        return type(error).__name__, error.text
+        return type(error).__name__, error.message
     step, place = error.__traceback__, "a library"
     while step is not None:
         if step.tb_frame.f_globals.get("__name__", "").startswith("cloister."):

@@ -165,7 +165,8 @@ def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> No
     if marked:
         raise InputError(
             f"{marked} of {len(names)} distinct codes of column {column!r} end in {MARK} and a number, which is "
-            f"how repeated codes are written. Rename them, or protect without {setting('repeats')}.",
+            "how repeated codes are written. Rename them, or protect without ",
+            setting("repeats"),
             file=source.name,
             column=column,
         )
@@ -366,11 +367,13 @@ def encode(
     if (n_empty and not drop_empty) or not len(kept):
         first = int(np.argmin(sizes > 0)) + 1 if source.layout == "wide" else None
         where = "" if first is None else f" (the first is record {first})"
+        some = f"{n_empty} of {found.n_records} patients in {source.name} have no code{where}. Leave them out with "
         raise InputError(
-            f"{n_empty} of {found.n_records} patients in {source.name} have no code{where}. "
-            f"Leave them out with {setting('drop_empty')}."
-            if len(kept)
-            else f"No patient in {source.name} has a code: there is nothing to release.",
+            *(
+                [some, setting("drop_empty"), "."]
+                if len(kept)
+                else [f"No patient in {source.name} has a code: there is nothing to release."]
+            ),
             file=source.name,
             row=first,
             column=source.columns.codes or source.columns.code,

@@ -12,6 +12,8 @@ import numpy as np
 
 from cloister.errors import InputError
 from cloister.kernels.ragged import owners
+from cloister.settings.constraints import check_value
+from cloister.settings.run_options import SEED
 from cloister.utility import CountedSets, frequent_itemsets
 
 from .data import CodeSets, occurrence
@@ -81,9 +83,9 @@ class CodesRequest:
 
 def check_seed(seed: int) -> int:
     """Return the seed of reconstructions if it is one."""
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"The seed is {seed!r}, but must be a whole number from 0 on.")
-    return int(seed)
+    seed = int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else seed
+    check_value("seed", seed, SEED)
+    return seed
 
 
 def check_codes(codes: CodeSets) -> CodeSets:

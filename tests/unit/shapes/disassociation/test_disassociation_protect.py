@@ -277,7 +277,7 @@ def test_impossible_settings_are_refused(settings):
 @pytest.mark.parametrize("name", ["k", "m", "max_cluster_size", "diversity"])
 def test_numbers_too_large_to_count_with_are_refused(name):
     """The largest number is 2,147,483,647, as of records; it is dealt with."""
-    with pytest.raises(InputError, match=f"{name} must be a whole number up to 2147483647"):
+    with pytest.raises(InputError, match=f"{name} must be a whole number from . to 2,147,483,647"):
         DisassociationRequest(**{"k": 2, name: 2**31})
 
 
@@ -295,7 +295,7 @@ def test_the_largest_numbers_are_dealt_with():
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.5, float("nan")])
 def test_impossible_thresholds_are_refused(threshold):
     """A confidence is above 0 and at most 1."""
-    with pytest.raises(InputError, match="safe threshold"):
+    with pytest.raises(InputError, match="inference_threshold must be a number above 0 and at most 1"):
         DisassociationRequest(2, inference_threshold=threshold)
 
 

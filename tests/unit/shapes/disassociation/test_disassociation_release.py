@@ -139,10 +139,10 @@ def test_codes_without_ids():
 WRONG = {
     "no code sets": (lambda codes: cl.protect_codes(RECORDS, k=3), "Code sets are needed"),
     "no records": (lambda codes: cl.protect_codes(cl.CodeSets.from_records([]), k=3), "no records"),
-    "k": (lambda codes: cl.protect_codes(codes, k=0), "k is 0"),
+    "k": (lambda codes: cl.protect_codes(codes, k=0), "must be a whole number from"),
     "k is a fraction": (lambda codes: cl.protect_codes(codes, k=2.5), "whole number"),
-    "m": (lambda codes: cl.protect_codes(codes, k=3, m=0), "m is 0"),
-    "refine": (lambda codes: cl.protect_codes(codes, k=3, refine="all"), "refine can be"),
+    "m": (lambda codes: cl.protect_codes(codes, k=3, m=0), "m must be a whole number from 1, not 0"),
+    "refine": (lambda codes: cl.protect_codes(codes, k=3, refine="all"), "refine must be"),
     "safe": (lambda codes: cl.protect_codes(codes, k=3, inference_check=True), "inference_check must be"),
     "sensitive": (lambda codes: cl.protect_codes(codes, k=3, sensitive=["999"]), "'999' of the sensitive codes"),
     "policy": (lambda codes: cl.protect_codes(codes, k=3, policy=cl.UtilityPolicy.of({"a": ["x"]})), "'x' of the util"),

@@ -11,7 +11,7 @@ from cloister.release.head import Count, Delimiter, FileName, FileSpec, Manifest
 from cloister.release.masking import is_masked_count
 
 from .data import Masked, Step
-from .plan import ClaimsPlan, out_of_range
+from .plan import ClaimsPlan, has_known_rules
 from .released_columns import (
     CLAIMS,
     KEPT,
@@ -71,7 +71,7 @@ class ClaimsSettings(Section):
     def _fit(self) -> Self:
         plan = self.plan
         fits = {
-            "plan": not any(out_of_range(plan)) and plan.ids.patients in ("number", "hmac"),
+            "plan": has_known_rules(plan) and plan.ids.patients in ("number", "hmac"),
             "plan.weights": plan.weights.keys() <= {*plan.patients.qi, *plan.claims.qi},
         }
         return fitting(self, fits)

@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 from annotated_types import MinLen
 from pydantic import Field
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError, Message, NamedSetting, WrongValue, did_you_mean
 from cloister.io.csv import load_text
 from cloister.settings.constraints import COLUMN, Described, ForEach, Interval, OneOf
 from cloister.settings.toml import STRICT as STRICT_SECTION
-from cloister.settings.toml import parse_section, read_toml
+from cloister.settings.toml import key_inside, parse_section, read_toml
 
 from .group_tables import NAMED, RANGED, exclusion_rules
 from .hierarchies import OF_GROUPS, hierarchy_named, split_bounds
@@ -307,8 +307,10 @@ def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
     return plan_of(read_toml(text, name, "cloister init claims"), name, folder)
 
 
-def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequence[str] = ()) -> ClaimsPlan:
-    """Return the plan in a section of a TOML file; the keys ``inside`` lead to it."""
+def plan_of(
+    content: Mapping[str, Any], name: str | NamedSetting, folder: Path, inside: Sequence[str] = ()
+) -> ClaimsPlan:
+    """Return the plan in a section of a TOML file; ``name``, ``inside``: see `parse_section`."""
 
     def hierarchy(words: str) -> str:
         spec, bounds = split_bounds(words)
@@ -317,18 +319,18 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
     plan = parse_section(content, ClaimsPlan, name, inside).with_files(
         lambda file: str(folder / Path(file).expanduser()), hierarchy
     )
-    for place in out_of_range(plan):
-        raise InputError(f"{name}: {'.'.join([*inside, place])}.", file=name)
+    file = name if isinstance(name, str) else None
+    if not has_known_rules(plan):
+        key = key_inside(inside, "exclusions", "rules")
+        raise WrongValue(key, f"a list among {', '.join(exclusion_rules())}", file=file, place=name)
     for problem in consistency_errors(plan):
-        raise InputError(f"{name}: {problem}", file=name)
+        raise InputError(problem, file=file, place=name)
     return plan
 
 
-def out_of_range(plan: ClaimsPlan) -> Iterator[str]:
-    """Keys whose values are out of range, with what they must be; of those whose types do not say it."""
-    known = exclusion_rules()
-    if not {*(plan.exclusions.rules or ())} <= {*known}:
-        yield f"exclusions.rules must be a list among {', '.join(known)}"
+def has_known_rules(plan: ClaimsPlan) -> bool:
+    """Return whether there are rules of exclusion of the names that a plan has."""
+    return {*(plan.exclusions.rules or ())} <= {*exclusion_rules()}
 
 
 def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
@@ -343,7 +345,7 @@ def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
             try:
                 hierarchy_named(words, plan.grouping.tables)
             except InputError as error:
-                yield f"{table}.qi.{column}: {error.text}"
+                yield Message(f"{table}.qi.{column}: ", error.message)
     for coding in plan.top_coding:
         for section in (plan.claims, plan.patients):
             role = section.roles.get(coding.column)

@@ -1,6 +1,5 @@
 """What the columns of two files seem to be, and a first plan made of it, as text that reads back and runs."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import polars as pl
 from cloister.errors import InputError, InternalError
 from cloister.evidence.column import IDS, Guess, plain_name
 from cloister.io import Source, as_text
+from cloister.settings.toml import toml_text
 from cloister.shapes.claims.format.code_systems import BOTH, CODINGS_OF, LISTS, SEPARATORS, codes_in, none_of
 from cloister.shapes.claims.format.data import claims_of, days_in, is_name, is_sex, whole_numbers_in
 from cloister.shapes.claims.format.group_tables import NameGroups, exclusion_rules, shipped_groups, words
@@ -326,21 +326,10 @@ def filled_template(package: str, name: str, filled: Mapping[str, object]) -> st
     return environment.from_string(template).render(filled)
 
 
-def toml_text(text: str) -> str:
-    r"""Return a text as TOML writes it: in quotes, with escapes for quotes, backslashes and control characters.
-
-    Examples
-    --------
-    >>> print(toml_text('a "b"\n'))
-    "a \"b\"\n"
-    """
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def _read_back(text: str) -> ClaimsPlan:
-    problem = ""
+    problem: str = ""
     try:
         return parse_plan(text, NAME, Path())
     except InputError as error:
-        problem = error.text
-    raise InternalError(f"The first plan does not read back: {problem}")
+        problem = error.message
+    raise InternalError("The first plan does not read back: ", problem)

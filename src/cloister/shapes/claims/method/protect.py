@@ -62,10 +62,11 @@ def choose_and_suppress(
         try:
             return choice, suppress(choice.released, choice.levels, power_of(choice), settings, weights), max_sup
         except NoSafeRelease as found:
-            refusal = found.text
+            refusal = found.message
     raise NoSafeRelease(
-        f"{refusal} So it is for each of {len(tried)} choices of levels, with risk.max_flag_rate from "
-        f"{most:g} down to {max_sup:g}. Allow coarser levels, truncate more, or remove columns."
+        refusal,
+        f" So it is for each of {len(tried)} choices of levels, with risk.max_flag_rate from "
+        f"{most:g} down to {max_sup:g}. Allow coarser levels, truncate more, or remove columns.",
     )
 
 

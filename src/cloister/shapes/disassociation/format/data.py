@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
 from cloister.kernels.ragged import owners, postings, take_runs
+from cloister.settings.constraints import Interval, check_value
 from cloister.shapes.codes.data import LARGEST, Codes, Integers
 from cloister.shapes.codes.request import CodesRequest
 
@@ -47,15 +47,9 @@ class DisassociationRequest(CodesRequest):
 
     def __post_init__(self) -> None:
         for name, least in (("k", 1), ("m", 1), ("diversity", 1), ("max_cluster_size", self.k + 1)):
-            value = getattr(self, name)
-            if value is None and name == "max_cluster_size":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{name} is {value!r}, but must be a whole number from {least} on.")
-            if value > LARGEST:
-                raise InputError(f"{name} must be a whole number up to {LARGEST}, but is larger. Give a smaller one.")
-        if not 0 < self.inference_threshold <= 1:
-            raise InputError(f"The safe threshold is {self.inference_threshold!r}, but must be above 0 and at most 1.")
+            if name != "max_cluster_size" or self.max_cluster_size is not None:
+                check_value(name, getattr(self, name), Interval(int, least, LARGEST))
+        check_value("inference_threshold", self.inference_threshold, Interval(float, 0, 1, closed="right"))
 
     @property
     def cluster_limit(self) -> int:

@@ -92,8 +92,9 @@ def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -
     codes, frame = original.given.codes, original.crosswalk
     if codes.vocabulary != released.vocabulary:
         raise InputError(
-            "The original does not have the codes of the release. Read it as it was read for the release: texts that "
-            f"stood for a missing code are named with {setting('missing')}."
+            "The original does not have the codes of the release. Read it as it was read for the release: texts "
+            "that stood for a missing code are named with ",
+            setting("missing"),
         )
     if frame is None:
         raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")

@@ -21,6 +21,7 @@ from cloister.io import Source, as_text, read_table
 from cloister.io.codes import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.kernels.ragged import owners, starts_of, take_runs
+from cloister.settings.constraints import Interval, check_value
 from cloister.settings.reading import ReadingWords, how_read
 from cloister.shapes.codes.data import LARGEST, CodeSets, encode
 from cloister.shapes.codes.policy import read_policy_file
@@ -183,8 +184,7 @@ class GeneralizationRequest(CodesRequest):
     code_weights: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
-            raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
+        check_value("k", self.k, Interval(int, 1, LARGEST))
         if self.method is GeneralizationMethod.GENERALIZATION and self.loss is not TermLoss.ILM:
             raise InputError("The method generalization keeps ilm low. Leave the loss out, or choose cba or ugaclip.")
         if self.method is GeneralizationMethod.APRIORI and self.privacy.m is None:
@@ -218,8 +218,10 @@ def code_weights_of(asked: str | Sequence[float] | None) -> tuple[int, ...] | No
     rises = bool(found) and list(found) == hundredths == sorted(found)
     if not rises or found[0] < 1 or found[-1] != WHOLE_WEIGHT:
         raise InputError(
-            "Weights of codes are numbers of at most two decimals above 0, each no less than the one before, the last "
-            f"1. Give one for each level of the hierarchy, as {setting('code_weights', '0.1,0.3,0.6,1')} for ICD codes."
+            "Weights of codes are numbers of at most two decimals above 0, each no less than the one before, the "
+            "last 1. Give one for each level of the hierarchy, as ",
+            setting("code_weights", "0.1,0.3,0.6,1"),
+            " for ICD codes.",
         )
     return found
 
@@ -306,8 +308,8 @@ def sets_in(words: str, codes: CodeSets | None, read_as: VisitsFile | None = Non
         return sets_of_visits(rest, read_as) if colon and kind == VISITS else sets_of_json(words)
     if codes is None:
         raise InputError(
-            "The privacy policy records is all codes of each patient, which only the original has. Give it with "
-            f"{setting('original')}."
+            "The privacy policy records is all codes of each patient, which only the original has. Give it with ",
+            setting("original"),
         )
     return sets_of_records(codes)
 
@@ -372,8 +374,7 @@ def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
     """Which column holds codes, and where each has a line which one tells visits apart."""
     present, name = source.frame.columns, source.name
     if asked.visit is not None and asked.visit not in present:
-        message = f"Column {asked.visit!r} was asked for with {setting('visit')}, but {name} has no such column."
-        raise InputError(message, file=name, column=asked.visit)
+        raise InputError(setting("visit", asked.visit), f": {name} has no such column.", file=name, column=asked.visit)
     wide = next((column for column in (asked.codes, *CODES_NAMES) if column in present), None)
     long = next((column for column in (asked.code, *CODE_NAMES) if column in present), None)
     if wide is not None and not (wide != asked.codes and long is not None and long == asked.code):
@@ -388,7 +389,8 @@ def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
     if visit is None:
         raise InputError(
             f"{name} has one code a line, so a column must tell visits apart, but it has none of "
-            f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with {setting('visit')}.",
+            f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with ",
+            setting("visit"),
             file=name,
         )
     return CodeColumns(id=visit, code=long)

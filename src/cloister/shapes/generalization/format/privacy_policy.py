@@ -20,6 +20,7 @@ from cloister.errors import InputError
 from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.ragged import expand_runs, starts_of
 from cloister.kernels.terms import supports
+from cloister.settings.constraints import Interval, check_value
 from cloister.shapes.codes.data import MARK, CodeSets, occurrence
 
 from .data import (
@@ -67,8 +68,7 @@ class PrivacyPolicy(PrivacySets):
     @classmethod
     def all_combinations(cls, codes: CodeSets, m: int = 2) -> "PrivacyPolicy":
         """Every set of up to m codes that some patient has."""
-        if isinstance(m, bool) or not isinstance(m, int) or m < 1:
-            raise InputError(f"m is {m!r}, but must be a whole number from 1 on.")
+        check_value("m", m, Interval(int, 1))
         records = Sets(codes.offsets, codes.items)
         largest = min(m, int(records.sizes.max(initial=1)))
         found = from_table(combinations_in(records, largest, codes.n_codes))

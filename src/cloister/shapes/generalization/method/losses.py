@@ -75,9 +75,10 @@ def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
     distinct = sorted(set(names))
     if outside := hierarchy.outside(distinct):
         raise InputError(
-            f"{len(outside)} of {len(distinct)} distinct codes are not in the hierarchy {hierarchy.spec} that "
-            f"{setting('code_hierarchy')} names. Add them to it, or leave the setting out: codes are then taken by "
-            "ICD-9-CM or ICD-10-CM, and others are like no other."
+            f"{len(outside)} of {len(distinct)} distinct codes are not in the hierarchy {hierarchy.spec} that ",
+            setting("code_hierarchy"),
+            " names. Add them to it, or leave the setting out: codes are then taken by ICD-9-CM or ICD-10-CM, "
+            "and others are like no other.",
         )
     bound = hierarchy.bind("code", distinct)
     place = {value: number for number, value in enumerate(bound.values)}
@@ -95,8 +96,10 @@ def weight_tree(tree: CodeTree, weights: tuple[int, ...] | None) -> CodeTree:
         return tree
     if len(weights) != tree.top:
         raise InputError(
-            f"{len(weights)} weights of codes were given, but the hierarchy {tree.spec} has {tree.top} levels above "
-            f"the codes. Give {setting('code_weights')} a weight for each."
+            f"{len(weights)} weights of codes were given, but the hierarchy {tree.spec} has {tree.top} levels "
+            "above the codes. Give ",
+            setting("code_weights"),
+            " a weight for each.",
         )
     step = gcd(*weights)
     heights = np.searchsorted(weights, np.arange(step, weights[-1] + 1, step), side="right")

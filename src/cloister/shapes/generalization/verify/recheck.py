@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, setting
 from cloister.io.attributes import lacking as lacking_attributes
 from cloister.release.folder import read_tables
 from cloister.release.head import MANIFEST
@@ -71,8 +71,9 @@ def known_policy(
     if given is not None and (wanted is None or not wanted.fits(promised)):
         if codes is None and str(given).startswith(OF_ALL):
             raise InputError(
-                f"The sets of the policy {given} are made of the codes of all patients, and it is not the one that the "
-                f"release names. Give the original with {setting('original')}."
+                f"The sets of the policy {given} are made of the codes of all patients, and it is not the one that "
+                "the release names. Give the original with ",
+                setting("original"),
             )
         return parse_policy(str(given), present)
     if promised is None or (codes is None and promised.kind not in (GWAS, LEVEL)):
@@ -118,9 +119,9 @@ def known_privacy(asked: GeneralizationSettings, request: Request, codes: CodeSe
 def lacking(asked: GeneralizationSettings, privacy: KnownPrivacy) -> InputError:
     """Return what is said of a release that is in order, but whose privacy policy is not known."""
     give = (
-        f"Give the original with {setting('original')}."
+        Message("Give the original with ", setting("original"), ".")
         if asked.privacy == RECORDS
-        else f"Give it with {setting('privacy')}, by the name that the release says."
+        else Message("Give it with ", setting("privacy"), ", by the name that the release says.")
     )
     other = ""
     if privacy.further is not None:
@@ -129,7 +130,8 @@ def lacking(asked: GeneralizationSettings, privacy: KnownPrivacy) -> InputError:
         other = f" Sets of up to {privacy.m} terms hold, but that is not what is promised."
     return InputError(
         f"The files are in order, but the privacy policy that the release promises to keep to, {asked.privacy}, is not "
-        f"among them, since it tells sets of codes of patients.{other} {give}"
+        f"among them, since it tells sets of codes of patients.{other} ",
+        give,
     )
 
 
@@ -154,8 +156,10 @@ def _given_privacy(
         return sets_in(str(given), codes, visits), m
     if m is not None:
         raise InputError(
-            f"{setting('m')} stands for all sets of so many codes, as {setting('privacy', str(given))} does. "
-            "Give one of them."
+            setting("m"),
+            " and ",
+            setting("privacy", str(given)),
+            " both say which sets of codes are protected. Give one of them.",
         )
     return None, size
 
@@ -198,7 +202,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the guarantee."""
         manifest, file, original = release.manifest, release.files, release.original
-        failures = [] if _is_as_written(manifest, file) else ["the data file is not written as a release is"]
+        failures: list[str] = [] if _is_as_written(manifest, file) else ["the data file is not written as a release is"]
         if original is not None:
             failures += _consistency_errors(file.released, original.given, manifest)
         if failures:
@@ -229,12 +233,12 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
         """Compare with the recipient's own k and m, and another privacy policy."""
         privacy, guarantee = _read_promise(release)
-        released, failures = _read_release(release), []
+        released, failures = _read_release(release), list[str]()
         k, m = release.request.k or released.k, privacy.m or released.m
         if k > released.k or (m is not None and (released.m is None or m > released.m)):
             words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
             verdict = verify(replace(released, k=k, m=m), guarantee)
-            failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures]
+            failures += [Message(f"as asked, with {words}: ", failure) for failure in verdict.failures]
         if (further := privacy.further) is not None:
             verdict = verify(replace(released, k=max(k, released.k), m=None), replace(guarantee, privacy=further))
             failures += [f"by the privacy policy {further.spec}: {failure}" for failure in verdict.failures]
@@ -282,7 +286,8 @@ def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets
             raise InputError(
                 f"None of the {len(sets)} sets of the privacy policy {policy.spec} has a code of the release, so "
                 "nothing was checked. Give the policy that the release names, with codes as the data write them, or "
-                f"the original with {setting('original')}."
+                "the original with ",
+                setting("original"),
             )
         beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
         have = "set has" if len(sets) == 1 else "sets have"

@@ -158,15 +158,20 @@ def check_ids(column: str, file: str, *, records: int, missing: int, distinct: i
     if missing:
         raise InputError(
             f"Column {column!r} identifies patients, but {missing:,} records of {file} have none. Remove these "
-            f"records, or give each an id; or drop the column: {setting('drop', column)} {setting('accept', column)}.",
+            "records, or give each an id; or drop the column: ",
+            setting("drop", [column]),
+            " ",
+            setting("accept", [column]),
             file=file,
             column=column,
         )
     if distinct != records:
         raise InputError(
             f"A table has one row a patient, but {file} has {records} rows and {distinct} distinct values of "
-            f"{column!r}. If these are patients with several rows each, name it as {setting('patient')}, and k counts "
-            "patients. Or reduce the table to one row a patient, or protect it as claims or trajectories.",
+            f"{column!r}. If these are patients with several rows each, name it as ",
+            setting("patient"),
+            ", and k counts patients. Or reduce the table to one row a patient, or protect it as claims or "
+            "trajectories.",
             file=file,
             column=column,
         )

@@ -292,8 +292,9 @@ def check_numbers(text: pl.Series) -> None:
     if wrong:
         raise InputError(
             f"Column {text.name!r} was to be averaged within classes, but {wrong} of {len(text)} records hold "
-            f"something else than a number there. Correct them, read them as missing ({setting('missing')}), or do not "
-            "average it.",
+            "something else than a number there. Correct them, read them as missing (",
+            setting("missing"),
+            "), or do not average it.",
             column=text.name,
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from cloister.errors import InputError, UndecidedColumns, did_you_mean, name_few, setting
+from cloister.errors import MOST_NAMED, InputError, Message, UndecidedColumns, did_you_mean, name_few, setting
 from cloister.io.columns import check_columns, list_columns
 from cloister.shapes.table.format.options import DECISIONS, QUASI_IDENTIFIER
 
@@ -47,9 +47,12 @@ def decide_columns(
     found = {role: (*getattr(request, role), *decided[role]) for role in ("drop", "sensitive", "keep")}
     if decided[QUASI_IDENTIFIER] and propose is None:
         raise InputError(
-            f"{setting('undecided', QUASI_IDENTIFIER)} chooses hierarchies by the values of the columns, which are "
-            f"known where a table is read into memory. Name each column with {setting('qi')}, or give "
-            f"{setting('engine', 'memory')}."
+            setting("undecided", [QUASI_IDENTIFIER]),
+            " chooses hierarchies by the values of the columns, which are known where a table is read into "
+            "memory. Name each column with ",
+            setting("qi"),
+            ", or give ",
+            setting("engine", "memory"),
         )
     proposed = {column: propose(column) for column in decided[QUASI_IDENTIFIER]} if propose is not None else {}
     return replace(
@@ -67,8 +70,8 @@ def _parse_decisions(words: Sequence[str], columns: Sequence[str], file: str) ->
         column, equals, role = word.rpartition("=")
         if role not in DECISIONS:
             raise InputError(
-                f"{setting('undecided')} can be {', '.join(DECISIONS)}, or COLUMN=ROLE, not {role!r}."
-                f"{did_you_mean(role, DECISIONS)}"
+                setting("undecided"),
+                f" must be {', '.join(DECISIONS)}, or COLUMN=ROLE, not {role!r}.{did_you_mean(role, DECISIONS)}",
             )
         if equals:
             check_columns([column], columns, file)
@@ -116,7 +119,9 @@ def check_named(columns: Sequence[str], request: TableRequest, file: str) -> dic
         if column in names and column not in request.sensitive:
             raise InputError(
                 f"A rule looks at the values of column {column!r}, which must be sensitive for that: released as "
-                f"recorded and no quasi-identifier. Name it with {setting('sensitive')} and nothing else.",
+                "recorded and no quasi-identifier. Name it with ",
+                setting("sensitive"),
+                " and nothing else.",
                 column=column,
             )
     named += [(column, Role.SENSITIVE) for column in dict.fromkeys(wanted) if column not in names]
@@ -128,6 +133,21 @@ def check_named(columns: Sequence[str], request: TableRequest, file: str) -> dic
             )
         roles[column] = role
     return roles
+
+
+def accepting(columns: Sequence[str]) -> Message:
+    """Return what accepts columns, five at most, and how many more there are."""
+    more = f" and {len(columns) - MOST_NAMED:,} more" if len(columns) > MOST_NAMED else ""
+    return Message(setting("accept", [*columns[:MOST_NAMED]]), more)
+
+
+NO_QUASI_IDENTIFIER = Message(
+    "No quasi-identifier was named. Name them with ",
+    setting("qi"),
+    " or give a folder with ",
+    setting("hierarchies"),
+    ".",
+)
 
 
 def refuse_undecided(
@@ -145,17 +165,17 @@ def refuse_undecided(
     if not undecided and request.quasi_identifiers:
         return
     if not undecided:
-        raise InputError(
-            f"{no_quasi_identifier}Name them with {setting('qi')} or give a folder with {setting('hierarchies')}."
-        )
+        raise InputError(NO_QUASI_IDENTIFIER)
     n = len(undecided)
     are = f"1 column of {file} is" if n == 1 else f"{n:,} columns of {file} are"
-    roles = f"{setting('qi')}, {setting('sensitive')}, {setting('keep')} or {setting('drop')}"
+    roles = Message(setting("qi"), ", ", setting("sensitive"), ", ", setting("keep"), " or ", setting("drop"))
     raise UndecidedColumns(
-        f"{no_quasi_identifier}{are} undecided, so nothing is released: "
-        f"{list_columns(undecided, columns)}. Could somebody outside know the value of a patient? "
-        f"Give each a role with {roles}, or decide all of them at once: {setting('undecided', 'drop')} (or sensitive, "
-        f"keep, {QUASI_IDENTIFIER}).",
+        f"{no_quasi_identifier}{are} undecided, so nothing is released: {list_columns(undecided, columns)}. "
+        "Could somebody outside know the value of a patient? Give each a role with ",
+        roles,
+        ", or decide all of them at once: ",
+        setting("undecided", ["drop"]),
+        f" (or sensitive, keep, {QUASI_IDENTIFIER}).",
         file=file,
         column=undecided[0],
         columns=undecided,
@@ -168,10 +188,11 @@ def _check_kept(kept: Sequence[str], unique_share: UniqueShare, file: str) -> No
     if shares:
         found = name_few(f"{column!r} ({share:.1%})" for column, share in shares.items())
         raise InputError(
-            f"{setting('undecided', 'keep')} would release columns whose values are unique in more than "
-            f"{UNIQUE_SHARE:.0%} of the records, and could identify patients: {found}. Give each another role, or "
-            f"release it all the same with "
-            f"{', '.join(setting('accept', column) for column in shares)}.",
+            setting("undecided", ["keep"]),
+            f" would release columns whose values are unique in more than {UNIQUE_SHARE:.0%} of the records, and "
+            f"could identify patients: {found}. Give each another role, or release it all the same with ",
+            accepting([*shares]),
+            ".",
             file=file,
             column=next(iter(shares)),
             columns=[*shares],

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Unpack
 
-from cloister.errors import InputError, did_you_mean, setting
+from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import read_table
 from cloister.privacy import (
@@ -24,7 +24,8 @@ from cloister.privacy import (
     parse_rule,
 )
 from cloister.search import check_search
-from cloister.settings.declaration import Keywords, check_numbers, check_threads
+from cloister.settings.constraints import OneOf, check_value
+from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import HowRead
 from cloister.shapes.table.format.options import (
     AVERAGES,
@@ -34,6 +35,7 @@ from cloister.shapes.table.format.options import (
     METHODS,
     MONDRIAN,
     PURPOSES,
+    TableOptions,
     TableSettings,
 )
 from cloister.utility import AttributeLoss, parse_loss
@@ -108,7 +110,7 @@ def build_table_request(keywords: Keywords, *, is_counted: bool = False) -> Tabl
         given["sensitive"] = (*given["sensitive"], target)
     # Codes are counted inside classes, of which those of one level for each column are the largest.
     is_bound = is_counted or keywords.get("codes") is not None
-    return check_settings(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
+    return check_request(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
 
 
 def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
@@ -144,33 +146,42 @@ def _of_patients(request: TableRequest) -> TableRequest:
         return request
     if request.id not in (None, column) or request.patient not in (None, column):
         raise InputError(
-            f"Two columns were named that tell patients apart. Name one: as {setting('id')} if it must not repeat, as "
-            f"{setting('patient')} if a patient may have several records."
+            "Two columns were named that tell patients apart. Name one: as ",
+            setting("id"),
+            " if it must not repeat, as ",
+            setting("patient"),
+            " if a patient may have several records.",
         )
     if request.ids is Ids.HMAC:
         raise InputError(
-            "Keyed ids would join the records of a patient across classes, where fewer patients have them all. Release "
-            f"numbers instead, which begin anew in each class, or no ids: {setting('ids', 'number')} or "
-            f"{setting('ids', 'drop')}."
+            "Keyed ids would join the records of a patient across classes, where fewer patients have them all. "
+            "Release numbers instead, which begin anew in each class, or no ids: ",
+            setting("ids", "number"),
+            " or ",
+            setting("ids", "drop"),
         )
     counting = [rule.model for rule in request.rules if isinstance(rule, KMap | DeltaPresence | NoAttack | TableRule)]
     if counting:
         raise InputError(
-            f"The rule {counting[0]} counts records as people, but {setting('patient')} says that a patient may have "
-            "several. Leave out one of the two, or reduce the table to one record a patient."
+            f"The rule {counting[0]} counts records as people, but ",
+            setting("patient"),
+            " says that a patient may have several. Leave out one of the two, or reduce the table to one record "
+            "a patient.",
         )
     k = next((rule.k for rule in request.rules if isinstance(rule, KAnonymity)), request.k)
     rules = request.rules if request.patients else (*request.rules, KPatients(k, column))
     return replace(request, id=column, rules=rules)
 
 
-def check_settings(request: TableRequest) -> TableRequest:
+def check_request(request: TableRequest) -> TableRequest:
     """Return the request if its settings make sense by themselves; columns are checked against the data later."""
     if not request.rules:
-        raise InputError(f"No privacy rule was given. Give at least k-anonymity, as with {setting('k', '5')}.")
+        raise InputError("No privacy rule was given. Give at least k-anonymity, as with ", setting("k", 5))
+    if request.ids is Ids.HMAC and request.id is None:
+        raise InputError(setting("ids", "hmac"), " replaces the ids of a column. Name the column with ", setting("id"))
     check_search(request.search_name, request.store)
-    check_numbers(TableSettings, {"time_limit": request.time_limit, "merge_bound": request.merge_bound})
-    check_threads(request.threads)
+    given = {"time_limit": request.time_limit, "merge_bound": request.merge_bound, "threads": request.threads}
+    check_settings(TableOptions, given)
     if request.weights and not request.loss.takes_weights:
         raise InputError(f"The loss {request.loss.name} looks at class sizes only: columns cannot be weighted in it.")
     for column, weight in request.weights.items():
@@ -189,10 +200,8 @@ def check_settings(request: TableRequest) -> TableRequest:
 
 
 def _check_method(request: TableRequest) -> None:
-    for what, word, known in (("purpose", request.purpose, PURPOSES), ("method", request.method or "", METHODS)):
-        if word not in known:
-            hint = did_you_mean(word, known)
-            raise InputError(f"The {what} {word!r} is not known.{hint} {what.title()}s: {', '.join(known)}.")
+    check_value("purpose", request.purpose, OneOf(*PURPOSES))
+    check_value("method", request.method, OneOf(*METHODS))
     for column, aggregate in request.microaggregate.items():
         if column not in request.quasi_identifiers:
             raise InputError(f"Column {column!r} was to be averaged but is no quasi-identifier.", column=column)
@@ -238,6 +247,5 @@ def _check_search(request: TableRequest) -> None:
 
 def parse_ids(text: str) -> Ids:
     """Return what is to become of ids."""
-    if text not in list(Ids):
-        raise InputError(f"Ids can be {', '.join(Ids)}, not {text!r}.")
+    check_value("ids", text, OneOf(*Ids))
     return Ids(text)

@@ -42,14 +42,19 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
         if manifest.table is None:
             if request.engine is not None and not is_spark(request.engine):
                 raise InputError(
-                    f"The records of this release are in its folder, and {setting('engine')} names a database. Leave "
-                    f"it out, or give {setting('engine', 'spark')}."
+                    "The records of this release are in its folder, and ",
+                    setting("engine"),
+                    " names a database. Leave it out, or give ",
+                    setting("engine", "spark"),
+                    ".",
                 )
             return None
         if request.engine is None or is_spark(request.engine):
             raise InputError(
                 f"The records of this release are in the table {manifest.table.name} of a database. Name the database "
-                f"as {setting('engine')}, to have them counted there."
+                "as ",
+                setting("engine"),
+                ", to have them counted there.",
             )
         return count_in_database(request.engine, manifest)
 
@@ -244,8 +249,10 @@ def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
     name, colon, _ = spec.partition("/")[0].partition(":")
     if is_file or name not in BUILDERS or not (colon or "/" not in spec):
         raise InputError(
-            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
-            f"{setting('hierarchies', 'DIR')} or {setting('qi', f'{column}=FILE')}.",
+            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with ",
+            setting("hierarchies", "DIR"),
+            " or ",
+            setting("qi", {column: "FILE"}),
             column=column,
         )
     return parse_hierarchy(spec)

@@ -9,6 +9,7 @@ from cloister.hierarchy import suppress
 from cloister.io.columns import check_columns
 from cloister.privacy import KAnonymity
 from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.roles import NO_QUASI_IDENTIFIER
 from cloister.shapes.table_with_codes.format.data import CodesRequested
 
 
@@ -16,9 +17,7 @@ def k_of(request: TableRequest) -> int:
     """Return the k of a request for a table with codes."""
     found = [rule.k for rule in request.rules if isinstance(rule, KAnonymity)]
     if not found:
-        raise InputError(
-            f"Codes are protected within classes of k records: give k-anonymity as a rule, as with {setting('k', '5')}."
-        )
+        raise InputError("A table with codes needs k-anonymity as well, as with ", setting("k", 5))
     return max(found)
 
 
@@ -37,10 +36,7 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequest
     """Refuse a column of codes that is not there, or is something else as well."""
     column = asked.column
     if not request.quasi_identifiers:
-        raise InputError(
-            f"No quasi-identifier was named. Name them with {setting('qi')} or give a folder with "
-            f"{setting('hierarchies')}."
-        )
+        raise InputError(NO_QUASI_IDENTIFIER)
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
     check_columns([column], frame.columns, file)

@@ -16,10 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT, Hierarchy
 from cloister.io import EventColumns, EventSource, as_text
 from cloister.kernels.ragged import owners, starts_of, take_runs
+from cloister.settings.constraints import Interval, OneOf, check_value
 from cloister.settings.reading import HowRead
 from cloister.sources import read_code_events
 
@@ -199,12 +200,8 @@ def is_code(code: str) -> bool:
 def encode(source: EventSource) -> Trajectories:
     """Number the events of every patient; patients stand in the order of their ids."""
     odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
-    source.refuse(
-        odd,
-        f"{{count}} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the first). "
-        "Correct or remove them.",
-        source.columns.code,
-    )
+    what = f"lines of {source.name} have a code that is {ODD_CODE}"
+    source.refuse(odd, what, "Correct or remove them.", source.columns.code)
     vocabulary = [str(code) for code in source.codes.unique().sort()]
     age_values = sorted(source.ages.unique().to_list(), key=Decimal)
     texts = ((source.codes, vocabulary), (source.ages, age_values))
@@ -257,8 +254,7 @@ class Diversity:
     column: str | None = None  # the sensitive column of the attributes table; missing values never count as sensitive
 
     def __post_init__(self) -> None:
-        if not 2 <= self.l <= LARGEST:
-            raise InputError(f"The diversity is {self.l!r}, but must be a whole number from 2 to {LARGEST}.")
+        check_value("diversity", self.l, Interval(int, 2, LARGEST))
         if bool(self.codes) == (self.column is not None):
             raise InputError(
                 "A diversity is asked over sensitive codes or over one auxiliary column. Give one of them."
@@ -290,19 +286,17 @@ class TrajectoriesRequest:
     accept_empty: bool = False  # release although nearly everything is lost
 
     def __post_init__(self) -> None:
-        if not 1 <= self.k <= LARGEST:
-            raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
+        check_value("k", self.k, Interval(int, 1, LARGEST))
         object.__setattr__(self, "weights", weights_of(*self.weights))
-        most = self.max_loss
-        if most is not None and (isinstance(most, bool | str) or not 0 <= most <= 1):
-            raise InputError(f"{setting('max_loss')} is {self.max_loss!r}, but must be a number from 0 to 1.")
+        if self.max_loss is not None:
+            check_value("max_loss", self.max_loss, Interval(float, 0, 1))
         if self.workload is not None:
             percent_of(self.workload)
         if isinstance(self.block, str):
-            if self.block not in ("auto", "off"):
-                raise InputError(f"block is {self.block!r}, but must be auto, off or a whole number of patients.")
-        elif not 3 * self.k <= self.block <= LARGEST:
-            raise InputError(f"Blocks need 3 k = {3 * self.k} patients or more, up to {LARGEST}, not {self.block!r}.")
+            check_value("block", self.block, OneOf("auto", "off", "a number of patients"))
+        else:
+            limit = Interval(int, 3 * self.k, LARGEST, what="a number of patients (3 k or more)")
+            check_value("block", self.block, limit)
         named = [code for constraint in self.constraints for code in constraint.codes]
         if len(named) != len(set(named)):
             raise InputError("A code stands in two sets of the utility policy. Leave it in one.")

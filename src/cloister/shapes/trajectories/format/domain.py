@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, Message, setting
 from cloister.hierarchy import ROOT, BoundHierarchy, FileHierarchy, Hierarchy, IntervalHierarchy, icd9, icd10
 from cloister.kernels.ragged import starts_of
 
@@ -251,8 +251,9 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
     most, best = max(known, key=lambda found: found[0])
     if most == 0:
         raise InputError(
-            f"Neither ICD-9-CM nor ICD-10-CM has any of the {n_codes} distinct codes. Name a hierarchy file with "
-            f"{setting('code_hierarchy')}: one row a code, from the code to the root."
+            f"Neither ICD-9-CM nor ICD-10-CM has any of the {n_codes} distinct codes. Name a hierarchy file with ",
+            setting("code_hierarchy"),
+            ": one row a code, from the code to the root.",
         )
     return best
 
@@ -268,7 +269,7 @@ def fit_hierarchies(
     outside = set(codes.outside(trajectories.vocabulary))
     dropped = 0
     if outside and unknown is Unknown.ERROR:
-        raise InputError(unknown_codes(len(outside), len(trajectories.vocabulary), codes))
+        raise InputError(f"{len(outside)} of {len(trajectories.vocabulary)} {unknown_codes(codes)}. ", OTHER_CODES)
     if outside and unknown is Unknown.ROOT:
         codes = CodesUnderRoot(codes)
     elif outside:
@@ -281,8 +282,9 @@ def fit_hierarchies(
     strange = len(ages.outside(trajectories.age_values))
     if strange:
         raise InputError(
-            f"{strange} of {len(trajectories.age_values)} distinct ages are not in the hierarchy {ages.spec}. Add a "
-            f"row for each to the file, or use intervals: {setting('age_hierarchy', 'interval:5,10,20/top=90')}."
+            f"{strange} of {len(trajectories.age_values)} distinct ages are not in the hierarchy {ages.spec}. Add "
+            "a row for each to the file, or use intervals: ",
+            setting("age_hierarchy", "interval:5,10,20/top=90"),
         )
     return FittedTrajectories(_over_leaves(trajectories, codes, ages), codes, ages, dropped)
 
@@ -315,13 +317,20 @@ def _is_age(text: str) -> bool:
         return False
 
 
-def unknown_codes(count: int, n_codes: int, hierarchy: Hierarchy) -> str:
-    """Return what to say of codes that a hierarchy does not have."""
-    return (
-        f"{count} of {n_codes} distinct codes are not in the hierarchy {hierarchy.spec}. Correct them or name another "
-        f"with {setting('code_hierarchy')}; or say with {setting('on_unknown_code', 'root')} that they become * where "
-        f"they cannot stay, or with {setting('on_unknown_code', 'drop')} that their lines are left out."
-    )
+def unknown_codes(hierarchy: Hierarchy) -> str:
+    """Return what codes are that a hierarchy does not have."""
+    return f"distinct codes are not in the hierarchy {hierarchy.spec}"
+
+
+OTHER_CODES = Message(
+    "Correct them or name another with ",
+    setting("code_hierarchy"),
+    "; or say with ",
+    setting("on_unknown_code", "root"),
+    " that they become * where they cannot stay, or with ",
+    setting("on_unknown_code", "drop"),
+    " that their lines are left out.",
+)
 
 
 def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
@@ -331,9 +340,10 @@ def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
     empty = int(np.sum(sizes == 0))
     if empty:
         raise InputError(
-            f"{empty} of {trajectories.n_patients} patients have only codes that are not in the hierarchy, and would "
-            f"be left without any. Keep such codes with {setting('on_unknown_code', 'root')}, or leave these "
-            "patients out."
+            f"{empty} of {trajectories.n_patients} patients have only codes that are not in the hierarchy, and "
+            "would be left without any. Keep such codes with ",
+            setting("on_unknown_code", "root"),
+            ", or leave these patients out.",
         )
     number = (np.cumsum(kept) - 1).astype(np.int32)
     present, ages = np.unique(trajectories.ages[stays], return_inverse=True)

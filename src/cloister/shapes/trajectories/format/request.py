@@ -14,7 +14,7 @@ from cloister.settings.reading import HowRead
 from cloister.sources import read_code_events
 
 from .data import Attributes, Trajectories, TrajectoriesRequest, Unknown, encode
-from .domain import unknown_codes
+from .domain import OTHER_CODES, unknown_codes
 
 GWAS_SETS = 18  # Sets of the policy ``gwas``, whatever the data
 
@@ -62,9 +62,8 @@ def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
     vocabulary, hierarchy = given.trajectories.vocabulary, request.code_hierarchy
     outside = hierarchy.outside(vocabulary) if request.on_unknown_code is Unknown.ERROR else []
     if outside and given.source is not None:
-        message = unknown_codes(len(outside), len(vocabulary), hierarchy)
-        message = message.replace(". Correct", f" ({given.name}, {{place}} is the first). Correct", 1)
-        given.source.refuse(given.source.codes.is_in(outside), message, given.columns.code)
+        wrong, count = given.source.codes.is_in(outside), (len(outside), len(vocabulary))
+        given.source.refuse(wrong, unknown_codes(hierarchy), OTHER_CODES, given.columns.code, count)
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
@@ -81,8 +80,8 @@ def attributes_of(table: AttributesTable | None, n_patients: int, sensitive: str
     if table is None:
         if sensitive is not None:
             raise InputError(
-                f"The sensitive column {sensitive!r} is looked for in an attributes file. Give one with "
-                f"{setting('attributes')}."
+                f"The sensitive column {sensitive!r} is looked for in an attributes file. Give one with ",
+                setting("attributes"),
             )
         return Attributes(np.zeros(n_patients, dtype=np.int64))
     if sensitive is not None and sensitive not in table.frame.columns:

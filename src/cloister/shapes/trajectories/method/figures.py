@@ -170,8 +170,10 @@ def within(
     kept = np.flatnonzero((np.round(mean, 9) <= most)[alignment.cluster_of])
     if not kept.size:
         raise NoSafeRelease(
-            f"Every cluster loses more than {setting('max_loss')} = {most:g} of what its pairs say, so that all would "
-            f"be left out; the least loses {ceil(1000 * float(mean.min())) / 1000:g}. Allow so much, or a smaller k."
+            "Every cluster loses more than ",
+            setting("max_loss", most),
+            " allows, so that all would be left out; the least loses "
+            f"{ceil(1000 * float(mean.min())) / 1000:g}. Allow so much, or a smaller k.",
         )
     return kept
 

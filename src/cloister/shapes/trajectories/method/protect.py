@@ -132,9 +132,10 @@ def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:
         if longest * different > MOST_PRICES:
             raise InputError(
                 f"The longest trajectory has {longest:,} pairs; aligning it with {different:,} different ones would "
-                f"need {8 * longest * different // 10**9:,} GB of memory. Leave such patients out, or make their pairs "
-                f"fewer (ages in years, each code once a year), or give a smaller {setting('block')} where many have "
-                "long ones."
+                f"need {8 * longest * different // 10**9:,} GB of memory. Leave such patients out, or make their "
+                "pairs fewer (ages in years, each code once a year), or give a smaller ",
+                setting("block"),
+                " where many have long ones.",
             )
 
 

@@ -128,8 +128,9 @@ def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, rele
     if manifest.records.suppressed:
         if origin is None:
             raise InputError(
-                "Patients are left out of this release, and only the crosswalk says who. Give "
-                f"{setting('crosswalk')} with the original."
+                "Patients are left out of this release, and only the crosswalk says who. Give ",
+                setting("crosswalk"),
+                " with the original.",
             )
         kept = np.unique(origin)
         n_left_out, origin = theirs.n_patients - kept.size, np.searchsorted(kept, origin)
@@ -142,6 +143,6 @@ def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hier
         return parse_hierarchy(spec)
     if given is None:
         raise InputError(
-            f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {setting(name)}."
+            f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give ", setting(name)
         )
     return given

@@ -1,0 +1,33 @@
+"""Messages as a job words them: settings are keys of TOML."""
+
+from collections.abc import Mapping
+
+from cloister.errors import NamedSetting, worded
+from cloister.settings.toml import toml_text
+
+
+def in_keys(text: str) -> str:
+    """Return a text with its settings worded as keys of a job."""
+    return worded(text, as_key)
+
+
+def as_key(one: NamedSetting) -> str:
+    """Return a key, and its value if it has one.
+
+    Examples
+    --------
+    >>> as_key(NamedSetting("accept", ["bmi"])), as_key(NamedSetting("weight", {"age": 5}))
+    ('accept = ["bmi"]', 'weight = {"age" = 5}')
+    """
+    return one.key if one.value is None else f"{one.key} = {_toml(one.value)}"
+
+
+def _toml(value: object) -> str:
+    """Return a value as TOML has it."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{toml_text(key)} = {_toml(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):
+        return toml_text(value)
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()  # true and false
