@@ -97,9 +97,7 @@ def read_part(visit: RequestContext, *, values: bool = False) -> FirstRecords:
 def seen_or_refuse(visit: RequestContext, stamp: str) -> None:
     """Refuse a form that was made of a file which has changed since."""
     if visit.say("stamp") and visit.say("stamp") != stamp:
-        raise Conflict(
-            "The data file changed after this page was opened. It was read again: check it, and save again."
-        )
+        raise Conflict("The data file changed after this page was opened. It was read again: check it, and save again.")
 
 
 def save_job(visit: RequestContext, content: Keywords, step: str) -> Response:
