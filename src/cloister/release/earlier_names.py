@@ -1,13 +1,16 @@
 """Names that manifests had before: a release with them is read by those of today, and is still verified.
 
-A name is another one only inside the part of the manifest that it belongs to: anything else may be a column.
+A name is another one only inside the part of the manifest that it belongs to, and so is a word: anything else may be
+a column, or the name of a file that belongs to one.
 """
 
 from collections.abc import Mapping
 
 from cloister.results import Manifest
 
-RENAMED = {
+Names = Mapping[tuple[str, ...], str]
+
+RENAMED: Names = {
     ("adversary", "tolerant"): "flag_aware",
     ("rules", "tolerant"): "flag_aware",
     ("risk", "tolerant"): "flag_aware",
@@ -19,14 +22,13 @@ RENAMED = {
 }
 """By the part and the earlier name of a key, its name today."""
 
-REWORDED = {
-    ("likeliest", "told"): "reported",
-    ("limit", "told"): "reported",
-    ("adversary", "flags believed (tolerant)"): "flags believed",
+REWORDED: Names = {
+    ("adversary", "likeliest", "told"): "reported",
+    ("rules", "likeliest", "told"): "reported",
+    ("likeliest", "limit", "told"): "reported",
+    ("attacks", "adversary", "flags believed (tolerant)"): "flags believed",
 }
-"""By the key and an earlier word under it, the word of today."""
-
-Names = Mapping[tuple[str, str], str]
+"""By the part, a key in it and an earlier word under that, the word of today."""
 
 
 def with_names_of_today(manifest: Manifest) -> Manifest:
@@ -40,15 +42,15 @@ def with_earlier_names(manifest: Manifest) -> Manifest:
 
 
 def _turned(names: Names) -> Names:
-    return {(part, today): earlier for (part, earlier), today in names.items()}
+    return {(*where, today): earlier for (*where, earlier), today in names.items()}
 
 
 def _renamed(manifest: Manifest, keys: Names, words: Names) -> Manifest:
-    def rename(value: object, part: str) -> object:
+    def rename(value: object, around: str, part: str) -> object:
         if isinstance(value, Mapping):
-            return {keys.get((part, name), name): rename(one, name) for name, one in value.items()}
+            return {keys.get((part, name), name): rename(one, part, name) for name, one in value.items()}
         if isinstance(value, list):
-            return [rename(one, part) for one in value]
-        return words.get((part, value), value) if isinstance(value, str) else value
+            return [rename(one, around, part) for one in value]
+        return words.get((around, part, value), value) if isinstance(value, str) else value
 
-    return {name: rename(one, name) for name, one in manifest.items()}
+    return {name: rename(one, "", name) for name, one in manifest.items()}

@@ -47,9 +47,12 @@ def table_in_database(dialect: str, table: str, columns: Sequence[str]) -> Table
 
 
 def as_texts(dialect: str, table: str, columns: Mapping[str, str]) -> str:
-    """Return a query of columns, by the names that they have there, as text that is compared by its bytes."""
+    """Return a query of columns, by the names that they have there, as text that is compared by its bytes.
+
+    An empty text is missing, as it is in files.
+    """
     cells = (
-        f"CAST({identifier(there)} AS VARCHAR){BY_BYTES[dialect]} AS {identifier(name)}"
+        f"NULLIF(CAST({identifier(there)} AS VARCHAR), ''){BY_BYTES[dialect]} AS {identifier(name)}"
         for name, there in columns.items()
     )
     return f"(SELECT {', '.join(cells)} FROM {table})"  # noqa: S608  (names are quoted)

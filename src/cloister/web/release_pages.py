@@ -18,7 +18,7 @@ from .work import Work
 HELPS = {
     "name": "Title of the release in its report.",
     "output": "Folder for the release, in the folder of the job.",
-    "attack": "Simulate attacks before the release is saved: adversaries try to find every patient.",
+    "attack": "Simulate attacks before the release is saved: adversaries of growing knowledge try to find patients.",
     "k": "Default k of all parts.",
     "seed": "Seed of random numbers. Protection does not depend on it.",
     "threads": "Number of threads (default: all cores). The result does not depend on it.",

@@ -1,15 +1,20 @@
 """``verify.sql`` where the records are: inside a database, and on Spark."""
 
+from dataclasses import replace
+
 import duckdb
+import polars as pl
 import pytest
 from tests.unit.engines.test_tables_on_engines import TABLE, inside, patients, request_of, written  # noqa: F401
 
 from cloister.errors import GuaranteeViolation, InputError
+from cloister.hierarchy import suppress
 from cloister.io import Source
 from cloister.io.query import Query
 from cloister.pipeline.table_engines import protect_table_in_database
 from cloister.pipeline.tables import protect_table
 from cloister.privacy import KAnonymity, LDiversity, TCloseness
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 from cloister.verification.folder import verify_folder
 
 RULES = (KAnonymity(3), LDiversity(2, "n"), TCloseness(0.5, "n"))
@@ -66,6 +71,30 @@ def test_what_is_changed_in_the_database_is_found_there(change, protected, reque
     if change != "a column of another name":
         rows = run_there(url, (folder / "verify.sql").read_text(), request)
         assert any(str(n) not in ("0", "NULL", "None") for _, n in rows)
+
+
+def test_an_empty_text_is_no_recorded_value(inside, request, tmp_path):  # noqa: F811
+    """A class whose recorded values are one value, and empty texts, is not diverse."""
+    url, opened, load = inside
+    rows = [(f"p{i:03}", 20 + i % 10, (None, "a", "b")[i // 10 % 3]) for i in range(120)]
+    load(pl.DataFrame(rows, schema=["mrn", "age", "n"], orient="row"))
+    asked = TableRequest({"age": QuasiIdentifier(suppress())}, (KAnonymity(3), LDiversity(2, "n")), id="mrn")
+    with opened(Query(url, "select * from patients", "patients")) as database:
+        written(protect_table_in_database(database, TABLE, replace(asked, sensitive=("n",))), tmp_path / "released")
+    change = "case when n is null then '' when age < '25' then 'a' else 'b' end"
+    run_there(url, f"update protected set n = {change}", request)
+
+    with pytest.raises(GuaranteeViolation, match="l-diversity"):
+        verify_folder(tmp_path / "released", engine=url)
+
+
+def test_a_column_in_other_capitals_is_found(protected, request):
+    """DuckDB takes a column in other capitals for the same: the names that it has are compared."""
+    url, folder = protected
+    run_there(url, 'alter table protected rename column n to "N"', request)
+
+    with pytest.raises((GuaranteeViolation, InputError)):
+        verify_folder(folder, engine=url)
 
 
 def test_a_table_may_have_the_name_of_a_part_of_the_script(inside, request, tmp_path):  # noqa: F811

@@ -16,6 +16,7 @@ from cloister.privacy.uniqueness import Sample, estimated_share
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies
 from cloister.shapes.table.verify.classes import Reference, ReleasedClasses, natural_order
 from cloister.shapes.table.verify.judge import judge
+from cloister.shapes.table.verify.statements import find_broken
 from cloister.shapes.table.verify.uniqueness import population_uniqueness
 from cloister.shapes.table.verify.verify import verify
 
@@ -169,6 +170,16 @@ def test_no_check_tells_a_value():
 def test_values_have_their_natural_order(values, order):
     """Numbers and dates are ordered by size, also as text, other text by its bytes; missing has no place."""
     assert order == natural_order(values).to_list()
+
+
+@pytest.mark.parametrize("infinite", ["Infinity", "inf", "+INF", "1e999"])
+def test_infinity_is_a_number_to_the_statements(infinite):
+    """The statements order texts of numbers by size, also an infinite one: 9 is next to 10, and 10 is not first."""
+    dx = sorted(["9", "9", infinite, infinite])
+    frame = pl.DataFrame({"qi": ["a"] * 4 + ["b"] * 4, "dx": ["10"] * 4 + dx})
+    rule = {"model": "t-closeness", "t": 0.3, "column": "dx", "distance": "ordered"}
+    promised = Guarantee(("qi", "dx"), {"qi": 0}, 2, 8, 0, (rule,))
+    assert {one.violations for one in find_broken(frame, promised, (4, 4))} == {0}
 
 
 @given(

@@ -87,6 +87,7 @@ def count_in_database(url: str, manifest: TableManifest) -> pl.DataFrame:
     apart = ", ".join(f"(COALESCE(CAST({quote_name(column)} AS TEXT), '') COLLATE \"{collation}\")" for column in here)
     sql = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}, {apart}"  # noqa: S608
     counted = read_query(Query(url, sql, name))
+    counted.columns = [*here, RECORDS_THERE]  # DuckDB writes names as the table has them, in other capitals
     texts = pl.DataFrame([as_text(counted[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(here)])
     frame = counted[texts.select(pl.arg_sort_by(*texts.columns)).to_series()]
     tally = frame.select(here).with_columns(frame[RECORDS_THERE].cast(pl.Int64).alias(RECORDS))

@@ -112,7 +112,8 @@ ORDERED = RuleCondition(
 
 IN_ORDER = (
     "CASE WHEN bool_and(value <> '' AND "
-    "regexp_replace(value, '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$', '') = '') OVER ()"
+    "regexp_replace(value, '^[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+    "|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$', '') = '') OVER ()"
     " THEN try_cast(value AS DOUBLE) END"
 )
 """The order of the values of a column: that of numbers where all are numbers, else that of their bytes."""
