@@ -23,6 +23,7 @@ from cloister.release.folder import (
 from cloister.release.head import MANIFEST, README, REPORT, REPORTS, SCRIPT, UNBOUND, UNBOUND_REPORT, read_section
 from cloister.release.manifest import AnyManifest, outline_of, parse_manifest
 from cloister.results import Checks, Manifest, Verdict
+from cloister.verification.driver import OTHER_SCRIPT, has_other_script
 from cloister.verification.script import note
 
 from .manifest import UNLINKABLE, JobManifest, describe_job, files_of_parts, part_names, parts_shown
@@ -109,6 +110,8 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
     failures = _failures(folder, manifest, manifests, parts)
     check_together(folder, parts, together)
     unbound = [UNBOUND_WORDS] if outline_of(manifest).schema_ == UNBOUND else []
+    listed = [SCRIPT] if is_file(folder / SCRIPT) else []
+    unbound += [OTHER_SCRIPT] if has_other_script(folder / SCRIPT, script_of(parts), listed) else []
     checks += [
         *together.done,
         "the manifest of the job, and the figures of its report, say what its parts say",

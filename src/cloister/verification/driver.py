@@ -4,7 +4,7 @@ A checker and what it imports load no search, no kernels and nothing that protec
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -19,11 +19,11 @@ from cloister.io import as_text, from_native, read_table
 from cloister.release.derived import Derived
 from cloister.release.figures import figures_of
 from cloister.release.folder import check_files, figure_failures, formulas_in, manifest_failures, read_data
-from cloister.release.head import CODEBOOK, MANIFEST, UNBOUND, UNBOUND_REPORT, ManifestHead
+from cloister.release.head import CODEBOOK, MANIFEST, SCRIPT, UNBOUND, UNBOUND_REPORT, ManifestHead
 from cloister.release.manifest import AnyManifest, parse_manifest, script_of
 from cloister.results import Manifest, Verdict
 from cloister.settings.reading import ReadingWords
-from cloister.verification.script import Finding
+from cloister.verification.script import Finding, Script
 
 CHECKED = (
     "files are as they were released, and no others are there",
@@ -89,6 +89,15 @@ def origins(crosswalk: pl.DataFrame | None, ids: pl.Series, n_released: int) -> 
     if joined.height != n_released or joined["place"].null_count() or crosswalk.height != n_released:
         raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
     return joined["place"].to_numpy().astype(np.int64)
+
+
+OTHER_SCRIPT = ("script", f"whether {SCRIPT} checks the promises: it is not the one that this version writes")
+"""What cannot be checked of a release with another script than its own: its name, and why."""
+
+
+def has_other_script(path: Path, script: Script | None, listed: Collection[str]) -> bool:
+    """Return whether a script that a folder lists is another one than its promises lead to."""
+    return SCRIPT in listed and (script is None or path.read_bytes() != script.text().encode())
 
 
 M = TypeVar("M", bound=ManifestHead)
@@ -173,6 +182,8 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     failures += _figure_failures(folder, stated, derived)
     failures = failures or checker.unmet_expectations(release)
     unchecked = (*verdict.unchecked, *([UNBOUND_REPORT] if stated.schema_ == UNBOUND else []))
+    if has_other_script(folder / SCRIPT, script_of(stated), stated.files):
+        unchecked += (OTHER_SCRIPT,)
     return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), unchecked)
 
 
