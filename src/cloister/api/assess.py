@@ -124,7 +124,7 @@ def assess(
     if isinstance(data, Claims):
         return assess_claims(data, attackers)
     if population is not None and sampling_fraction is not None:
-        raise InputError("A population table and a sampling fraction were given. One of them says what is needed.")
+        raise InputError("Give either a population table or a sampling fraction, not both.")
     people = None if population is None else from_native(population).frame
     return assess_frame(
         from_native(data).frame,
@@ -162,7 +162,7 @@ def assess_frame(
     if twice:
         raise InputError(f"Quasi-identifiers are named twice: {name_few(twice)}. Name each once.", column=twice[0])
     if frame.height == 0:
-        raise InputError(f"{name} holds no records.")
+        raise InputError(f"{name} has no records.")
     people = None
     if population is not None:
         check_columns(quasi_identifiers, population.columns, population_name)
@@ -231,7 +231,7 @@ def assess_released_claims(
     ids = as_text(patients.frame[patient_id])
     if ids.null_count() or ids.n_unique() != len(ids):
         raise InputError(
-            f"Column {patient_id!r} of {patients.name} does not tell patients apart.",
+            f"Column {patient_id!r} of {patients.name} does not identify patients.",
             file=patients.name,
             column=patient_id,
         )

@@ -80,7 +80,7 @@ def explore(
     """
     if not callable(protect):
         if data is not None or settings:
-            raise InputError("A job says itself what is read and how it is protected. Leave out data and settings.")
+            raise InputError("A job names its data and settings. Leave out data and settings.")
         return _of_job(protect, part, ExploreRequest(grid, None if out is None else Path(out), recommend, risk_limit))
     if part is not None or out is not None:
         raise InputError("part and out are for jobs. Leave them out.")
@@ -116,7 +116,7 @@ def _with_plan(data: object, setting: Keywords) -> tuple[object, Given]:
     if not of_plan:
         return data, of_verb
     if not isinstance(data, Claims):
-        raise InputError(f"{next(iter(of_plan))} is a key of a plan, which claims alone have.")
+        raise InputError(f"{next(iter(of_plan))} is a key of a plan, which only claims have.")
     return replace(data, plan=changed_plan(data.plan, of_plan, THE_PLAN, Path())), of_verb
 
 

@@ -204,7 +204,7 @@ class ReleasedData:
         from cloister.recipients.answers import ChunkAnswers
 
         if not isinstance(self._answers, ChunkAnswers):
-            raise InputError(f"{self.folder.name} holds no disassociated codes, and only these can be {done}.")
+            raise InputError(f"{self.folder.name} has no disassociated codes, and only these can be {done}.")
         return self._answers
 
     def risk_of_use(self) -> tuple[str, ...]:
@@ -314,7 +314,9 @@ def export(folder: str | Path, out: str | Path) -> None:
     if is_taken(target):
         raise InputError(f"{target.name} exists already. Give another name, or remove it.", file=target.name)
     if release_around(target) is not None:
-        raise InputError(f"{target.name} would lie inside a release, which then holds a foreign file. Name another.")
+        raise InputError(
+            f"{target.name} would be inside a release, which must not contain other files. Name another place."
+        )
     frame = read_data(place / files[0], manifest.settings.delimiter)
     codebook = read_data(place / CODEBOOK, ",")
     check_writable(target, frame.columns)

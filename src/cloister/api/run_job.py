@@ -133,7 +133,7 @@ def init(
     """
     if not isinstance(data, str | Path):
         if out is not None or shape != "table":
-            raise InputError("A job is suggested for a file. For a dataframe leave out where it goes, and its shape.")
+            raise InputError("Output and shape are for files. Leave them out for a dataframe.")
         return suggest_settings(from_native(data).frame, k)
     if out is None:
         raise InputError("Name the file that the job is written to, as in cl.init('patients.csv', 'job.toml').")

@@ -39,7 +39,7 @@ SHOWN = 3
 def assess_table(options: AssessTableOptions) -> None:
     """Assess a table."""
     if options.population is not None and options.sampling_fraction is not None:
-        raise InputError("--population and --sampling-fraction were given. One of them says what is needed.")
+        raise InputError("Give either --population or --sampling-fraction, not both.")
     source = read_table(options.data, **how_read(options))
     if source.format == "csv":
         check_header(source.frame, source.name)
@@ -126,7 +126,7 @@ def _attackers(options: AssessEventsOptions) -> Attackers:
 def _check_whether_released(path: Path | Query, *, released: bool) -> None:
     """Refuse files of a release that are taken for data as recorded."""
     if isinstance(path, Path) and not released and (path.parent / MANIFEST).exists():
-        raise InputError(f"{path.name} lies in the folder of a release. Add --released to look at it as it is.")
+        raise InputError(f"{path.name} is in the folder of a release. Add --released to assess it as it is.")
 
 
 def _announce(options: AssessOptions) -> None:

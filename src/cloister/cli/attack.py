@@ -59,7 +59,7 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[OpenedPa
     crosswalks = _split_by_part(options.crosswalk, folders)
     if options.job is not None:
         if options.original:
-            raise InputError("The job says what each part was made from. Give --job or --original.")
+            raise InputError("The job names the original of each part. Give either --job or --original.")
         path = options.job.absolute()
         job = read_job(options.job)
         return parts_as_read(JobRun(job, path, path.parent / job.output), folders, crosswalks)

@@ -101,7 +101,7 @@ def data_of(data: Path | Address, query: str | None, of_files: Iterable[str]) ->
             raise InputError("--query is for databases, but DATA is a file. Leave it out, or name a database.")
         return data
     if query is None:
-        raise InputError("DATA is the address of a database. Say with --query what is to be read of it.")
+        raise InputError("DATA is the address of a database. Name what to read with --query.")
     if stated := [setting(name) for name in of_files]:
         raise InputError("DATA is in a database. Leave out ", joined(" and ", stated), ", which is for files.")
     from cloister.io.query import Query, is_file_of_sql, query_text
@@ -160,7 +160,7 @@ def _add_explore(shape: str, group: typer.Typer) -> None:
 
     def run(**words: object) -> None:
         if isinstance(words.get("data"), Address):
-            raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
+            raise InputError("Comparing settings needs a file. Save the result of the query as CSV or Parquet first.")
         asked = record(ExploreOptions, {one.name: words.pop(one.name) for one in own})
         options: object = record(SHAPES[shape].options, {**words, "k": words.get("k") or 0, "out": asked.out})
         _do("explore.run_explore", shape, options, asked, words)

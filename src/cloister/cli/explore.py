@@ -133,7 +133,9 @@ def run_compare(options: CompareOptions) -> None:
     """Compare, write the page, and print."""
     out = options.out
     if out is not None and release_around(out) is not None:
-        raise InputError(f"{out.name} would lie inside a release, which then holds a foreign file. Name another place.")
+        raise InputError(
+            f"{out.name} would be inside a release, which must not contain other files. Name another place."
+        )
     for folder in options.folders:
         tidy_beside(folder, Screen(quiet=True))
     found = compare_manifests(manifests_in(options.folders))

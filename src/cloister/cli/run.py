@@ -105,7 +105,7 @@ def _write(folder: Path, made: Hospital) -> bool:
     there = [name for name in contents if os.path.lexists(folder / name)]
     for name in there:
         if not _holds(folder / name, contents[name]):
-            raise InputError(f"{name} is there already and holds something else. Give another folder.", file=name)
+            raise InputError(f"{name} exists and contains something else. Give another folder.", file=name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in contents.keys() - set(there):

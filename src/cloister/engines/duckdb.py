@@ -140,7 +140,7 @@ class DuckDBFile(Engine):
         frame = interruptible(lambda: self._answer(sql), self.connection.interrupt)
         if state_of(self.path) != self.state:  # what was counted before is of another file than what is counted now
             raise InputError(
-                f"{self.file} changed while it was read. Begin again when nobody writes to it.", file=self.file
+                f"{self.file} changed while it was read. Try again when it is not being written.", file=self.file
             )
         return as_in_file(frame, self.schema, self.file)
 

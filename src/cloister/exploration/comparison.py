@@ -60,7 +60,7 @@ def manifests_in(folders: Sequence[Path]) -> dict[str, AnyManifest]:
 def compare_manifests(manifests: Mapping[str, AnyManifest]) -> Comparison:
     """Return releases side by side."""
     if len(manifests) < 2:
-        raise InputError("One release alone cannot be compared. Name two folders or more, or the folder of a job.")
+        raise InputError("Name at least two folders to compare, or the folder of a job.")
     figures = {name: figures_of(manifest) for name, manifest in manifests.items()}
     told = list(figures.values())
     losses, measure = comparable(told)

@@ -283,7 +283,7 @@ def open_record(folder: Path | None, identity: Mapping[str, object], settings: S
         write_private(folder / RECORD, _line(_head(identity)))
     path = folder / RECORD
     if path.is_symlink() or not path.is_file():
-        raise InputError(f"{folder.name} exists already and holds no exploration. ", ANOTHER)
+        raise InputError(f"{folder.name} exists and is not a comparison of settings. ", ANOTHER)
     with path.open("r+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

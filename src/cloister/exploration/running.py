@@ -102,7 +102,7 @@ def explore_settings(
     if asked.out is not None:
         tidy_beside(asked.out, voice)
         if (around := release_around(asked.out)) is not None:
-            raise InputError(f"An exploration is for the custodian alone, but {around.name} around it is a release.")
+            raise InputError(f"A comparison of settings is confidential, but {around.name} around it is a release.")
         if asked.out.is_dir() and is_release(asked.out):
             raise InputError(f"{asked.out.name} is a release. Take another folder for {called('out')}.")
     grid: dict[str, tuple[object, ...]] = {}

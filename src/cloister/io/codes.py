@@ -202,7 +202,7 @@ def _code_columns(present: Sequence[str], wanted: CodeColumns, file: str) -> Cod
     identifier = wanted.id or header.first(ID_NAMES)
     if code is not None and identifier is None:
         raise InputError(
-            f"{file} has one code a line, so a column must tell patients apart, but it has none of "
+            f"{file} has one code per line, so a column must identify patients, but it has none of "
             f"{', '.join(ID_NAMES)}. Name it with ",
             setting("id"),
             f". {header.listed()}",
@@ -218,7 +218,7 @@ def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:
         have = "has" if ids.null_count() == 1 else "have"
         first = int(ids.is_null().arg_true()[0]) + 1
         raise InputError(
-            f"Column {column!r} of {file} is to tell patients apart, but {ids.null_count()} of {len(ids)} lines "
+            f"Column {column!r} of {file} identifies patients, but {ids.null_count()} of {len(ids)} lines "
             f"{have} none (the first is record {first}). Give every patient an id.",
             file=file,
             row=first,

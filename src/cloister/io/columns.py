@@ -75,7 +75,7 @@ def _check_years(series: pl.Series, file: str | None) -> None:
     outside = ~days.is_between(low.to_physical()[0], high.to_physical()[0])
     if outside.any():
         raise InputError(
-            f"{f'{file}: ' if file else ''}column '{series.name}' holds dates outside the years 1 to 9999, such as "
+            f"{f'{file}: ' if file else ''}column '{series.name}' has dates outside the years 1 to 9999, such as "
             f"infinity ({int(outside.sum())} records). Make them missing.",
             file=file,
             column=series.name,
@@ -307,7 +307,7 @@ def text_of_codes(column: pl.Series, file: str) -> pl.Series:
     """Return codes as text; refuses numbers that have lost their text already."""
     if column.dtype.is_float() or column.dtype.is_decimal():
         raise InputError(
-            f"Column {column.name!r} of {file} holds decimal numbers, but codes are text: 250.10 and 250.1 differ. "
+            f"Column {column.name!r} of {file} has decimal numbers, but codes are text: 250.10 and 250.1 differ. "
             "Export it as text.",
             file=file,
             column=column.name,

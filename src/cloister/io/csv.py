@@ -75,7 +75,7 @@ def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
         found = f"line {line} is the first with a NUL byte, which no text has"
         raise InputError(f"{file} has undecodable bytes: {found}. ", _ADVICE, file=file, line=line)
     if b"\r" in text.data and b"\n" not in text.data:
-        raise InputError(f"{file} ends its lines in carriage returns alone. Save it with line feeds.", file=file)
+        raise InputError(f"{file} ends its lines with carriage returns only. Save it with line feeds.", file=file)
     return text
 
 

@@ -119,7 +119,7 @@ def check_address(url: str, name: str) -> None:
     keys = [key for key, _ in parse_qsl(url.partition("?")[2], keep_blank_values=True)]
     if USER_AND_PASSWORD.match(url) or any(SECRET.search(key.lower()) for key in keys):
         raise InputError(
-            f"The url of {name} holds a password or another secret. Take it out, and give it in the environment: for "
+            f"The url of {name} contains a password or another secret. Remove it, and set it in the environment: for "
             "PostgreSQL as PGPASSWORD or PGPASSFILE, for other drivers as CLOISTER_DATABASE_PASSWORD."
         )
 

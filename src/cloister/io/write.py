@@ -183,7 +183,7 @@ def _quote_cells(text: pl.Series, marks: str) -> pl.Series:
 def _quoted_name(name: str, separators: str) -> str:
     """A column name as it stands in the file; one that begins like a byte order mark must not begin the file."""
     if "\0" in name:
-        raise InputError("A column name holds a NUL character, which CSV cannot. Rename it.")
+        raise InputError("A column name contains a NUL character, which CSV does not allow. Rename it.")
     if name.startswith("\ufeff") or any(mark in name for mark in f'{separators}"\r\n'):
         return '"' + name.replace('"', '""') + '"'
     return name

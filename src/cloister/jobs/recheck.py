@@ -94,7 +94,7 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
     names = part_names(manifest)
     if not names:
         raise GuaranteeViolation(
-            f"{folder.name} does not hold: its {MANIFEST} does not list parts by names that they may have."
+            f"{folder.name} does not hold: its {MANIFEST} lists parts by names that are not allowed."
         )
     checks, unchecked, manifests = list[str](), list[tuple[str, str]](), {}
     for name in names:

@@ -23,7 +23,7 @@ def check_useful(loss: float, *, accept_empty: bool) -> None:
     """Refuse a release that loses nearly everything, unless that was accepted."""
     if loss > MOST_LOST and not accept_empty:
         raise NoSafeRelease(
-            f"A release would be safe and useless: it would lose {loss:.0%} of what the data say. Ask for a "
+            f"The release would be useless: it would lose {loss:.0%} of what the data say. Ask for a "
             "smaller k or a weaker adversary. To release all the same: ",
             setting("accept_empty"),
         )

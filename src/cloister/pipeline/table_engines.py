@@ -245,7 +245,7 @@ class _Made:
         if self.stays:
             raise InputError(
                 f"The folder of the release could not be put in its place, and the protected table {self.making.table} "
-                "could not be removed from the database. It is safe, but no report tells of it: remove it there."
+                "could not be removed from the database. It is safe, but has no report: remove it there."
             )
 
     @cached_property

@@ -166,7 +166,7 @@ def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: Tab
     )
     if is_useless and not request.accept_empty and request.levels is None:
         raise NoSafeRelease(
-            f"A release would be safe and useless: {name_few(empty, ' and ') or 'nearly everything'} would say "
+            f"The release would be useless: {name_few(empty, ' and ') or 'nearly everything'} would say "
             f"nothing, at a loss of {loss:.2f}. ",
             instead,
             ". To release all the same: ",

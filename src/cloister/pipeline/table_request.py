@@ -124,7 +124,7 @@ def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
     named = {path.stem.removeprefix(start): path for path in every if path.name.startswith(start)}
     found = named or {path.stem: path for path in every}
     if not found:
-        raise InputError(f"The folder {folder.name} holds no hierarchies: no {start}COLUMN.csv and no COLUMN.csv.")
+        raise InputError(f"The folder {folder.name} has no hierarchies: no {start}COLUMN.csv and no COLUMN.csv.")
     return found
 
 

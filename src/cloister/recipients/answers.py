@@ -202,7 +202,7 @@ class ChunkAnswers(Answers):
             raise InputError(
                 f"Codes are to be counted by {name!r}. "
                 + (
-                    f"This release counts them by quasi-identifiers alone: {known}. Ask for one of these."
+                    f"This release counts them only by quasi-identifiers: {known}. Ask for one of these."
                     if known
                     else f"This release of {self.kind} has no quasi-identifiers. Count without it."
                 ),

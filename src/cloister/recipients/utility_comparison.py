@@ -148,7 +148,7 @@ def beside_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[s
     answers = answers_from(folder, manifest, codebook, hierarchies)
     table = answers.table if isinstance(answers, ChunkAnswers) else answers
     if not isinstance(table, TableAnswers):
-        raise InputError(f"{folder.name} holds no table that can be read here.")
+        raise InputError(f"{folder.name} has no table that can be read here.")
     asked = {
         name: conditions(original[name], table.frame[name], table.column(name, original[name]))
         for name in hierarchies

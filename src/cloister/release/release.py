@@ -289,11 +289,11 @@ def check_apart(target: Path, custodian_dir: Path | None, crosswalk: Path | None
             continue
         place = Path(os.path.realpath(path))
         if place == whole or whole in place.parents or place in whole.parents:
-            raise InputError(setting(name), f" holds secrets and must lie outside the release folder {target.name}.")
+            raise InputError(setting(name), f" contains secrets and must be outside the release folder {target.name}.")
         around = release_around(place)
         if around is not None:
             raise InputError(
-                setting(name), f" holds secrets, but {around.name} around it is a release. Choose a place outside."
+                setting(name), f" contains secrets, but {around.name} around it is a release. Choose a place outside."
             )
     if crosswalk is not None and os.path.lexists(crosswalk):
         raise InputError(f"The crosswalk file {crosswalk.name} exists already. Give another name.", file=crosswalk.name)

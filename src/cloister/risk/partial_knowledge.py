@@ -205,7 +205,7 @@ def partial_knowledge(
     k : at least 2
     """
     if not known or any(m not in range(1, MOST_KNOWN + 1) for m in known):
-        raise InputError(f"Attackers know from 1 to {MOST_KNOWN} items of a patient; give whole numbers, as 1,2,3,5.")
+        raise InputError(f"Adversaries know from 1 to {MOST_KNOWN} items of a patient; give whole numbers, as 1,2,3,5.")
     if k < 2:
         raise InputError(f"k = {k} was asked for, but a set in fewer than k records means something from k = 2 on.")
     sets = item_sets(offsets, items)

@@ -248,8 +248,8 @@ def counted_risk(
     short = sizes < records
     if short.any():
         raise InputError(
-            f"The population is to hold every patient, but {int(records[short].sum())} of {grouped.n_records} records "
-            f"are in {int(short.sum())} classes with fewer people in it than records. Give a population at the same "
+            f"The population must contain every patient, but {int(records[short].sum())} of {grouped.n_records} "
+            f"records are in {int(short.sum())} classes with fewer people in it than records. Give a population at the same "
             "levels of detail that the patients come from, or a sampling fraction."
         )
     marketer = float((records / sizes).sum() / grouped.n_records)

@@ -125,7 +125,7 @@ def _of_job(place: Path, manifest: Manifest, request: Request) -> Verdict:
     """Return the verdict on all parts; what is expected of a release is expected of the one part of a job."""
     if len(part_names(manifest)) > 1 and request.is_particular:
         raise InputError(
-            f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
+            f"{place.name} belongs to a job, which is checked as a whole. Compare or set expectations for one part: "
             f"{place.name}/PART."
         )
 

@@ -208,7 +208,7 @@ class DataRead:
         """Refuse a file of data, of SQL or of a database that lies outside; called in the folder of the job."""
         texts = [source.file, *([source.query] if source.query and is_file_of_sql(source.query) else [])]
         if any(not path.resolve().is_relative_to(self.folder) for path in files_named(texts, folder)):
-            raise InputError("The file of this job lies outside this folder. Run the job from the command line.")
+            raise InputError("The file of this job is outside this folder. Run the job from the command line.")
         if source.url is not None:
             confine_address(source.url, folder, self.folder)
 
@@ -231,7 +231,7 @@ class DataRead:
             outside = [path.name for path in named if not path.resolve().is_relative_to(self.folder)]
         if outside:
             raise InputError(
-                f"The job names {outside[0]}, which lies outside this folder. Move it here, open the folder around "
+                f"The job names {outside[0]}, which is outside this folder. Move it here, open the folder around "
                 "both, or run the job from the command line."
             )
 
@@ -328,7 +328,7 @@ def confine_address(url: str, folder: Path, around: Path) -> None:
     """Refuse a database in a file, named from a folder, that lies outside another; any server may be asked."""
     place = file_of(url)
     if place is not None and not (folder / place).resolve().is_relative_to(around):
-        raise InputError("The database lies outside this folder. Move it here, or use the command line.")
+        raise InputError("The database is outside this folder. Move it here, or use the command line.")
 
 
 def count_between(low: Sequence[int], high: Sequence[int]) -> int:

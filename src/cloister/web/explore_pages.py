@@ -153,7 +153,7 @@ def _with(state: JobState, part: str, setting: Given) -> Given:
     section = state.section(part)
     if state.job.parts[part].shape == CLAIMS:
         if isinstance(section["plan"], str):
-            raise InputError(f"The plan stands in {section['plan']}, which only its owner changes: say it there.")
+            raise InputError(f"The plan is in {section['plan']}. Change it there.")
         plan = section["plan"] = copy.deepcopy(section["plan"])
         for key, value in setting.items():
             *heads, last = key.split(".")

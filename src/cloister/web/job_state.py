@@ -120,7 +120,7 @@ class JobState:
             if earlier.version != seen:
                 raise Conflict(
                     f"{self.path.name} was changed in another window, or by hand, after this page was opened. Nothing "
-                    "was saved: look at what it says now, and save again."
+                    "was saved: check it, and save again."
                 )
             if earlier.text != self.text:
                 numbers = sorted(path.name for path in history.iterdir() if path.suffix == ".toml")

@@ -78,7 +78,7 @@ def run(visit: RequestContext) -> Response:
     out = state.path.parent / state.job.output
     if not out.resolve().is_relative_to(visit.app.folder.path):
         raise InputError(
-            f"The release would lie outside this folder. Give another name for output in {state.path.name}."
+            f"The release would be outside this folder. Give another name for output in {state.path.name}."
         )
     back = visit.to("release", part=visit.part)
     if visit.say("dry"):

@@ -89,7 +89,7 @@ def _bound(host: str, port: int) -> socket.socket:
         problem = True
     if problem:
         bound.close()
-        raise InputError(f"Port {port} of {host} is taken, or not ours to use. Give another one, or none.")
+        raise InputError(f"Port {port} of {host} is in use or not allowed. Give another one, or none.")
     return bound
 
 

@@ -142,7 +142,7 @@ def make(visit: RequestContext) -> Response:
     second = visit.app.folder.existing(visit.say("claims")) if shape == "claims" else None
     into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
     if any(one is not None and one.parent != path.parent for one in (second, into)):
-        raise InputError("The job and all its files must lie in one folder. Move one of them.")
+        raise InputError("The job and all its files must be in one folder. Move one of them.")
     source = fill_section(reading_specs(), {}, visit.form)
     called = f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name
     target = _free(path)

@@ -294,7 +294,7 @@ BAD = {
     "sensitive": (WIDE, ("--sensitive", "999"), "'999' of the sensitive codes does not occur"),
     "column": (WIDE, ("--codes", "code"), "Did you mean 'codes'?"),
     "two columns": (WIDE, ("--codes", "codes", "--code", "id"), "Give one"),
-    "crosswalk inside": (WIDE, ("--crosswalk", "release/map.csv"), "must lie outside"),
+    "crosswalk inside": (WIDE, ("--crosswalk", "release/map.csv"), "must be outside"),
     "delimiter": (WIDE, ("--delimiter", "::"), "one ASCII character"),
 }
 

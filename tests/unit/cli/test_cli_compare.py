@@ -41,11 +41,11 @@ def test_what_cannot_be_compared_is_refused(cloister, two, tmp_path):
     """One release alone, a folder that is none, a release twice, a page inside a release or over a file."""
     (tmp_path / "none").mkdir()
     for words, said in (
-        (("five",), "One release alone cannot be compared"),
+        (("five",), "Name at least two folders to compare"),
         (("five", "nowhere"), "There is no folder nowhere"),
         (("five", "none"), "none is not a release"),
         (("five", "five"), "five is named twice"),
-        ((*two, "--out", "five/page.html"), "would lie inside a release"),
+        ((*two, "--out", "five/page.html"), "would be inside a release"),
         ((*two, "--out", "patients.csv"), "exists already"),
     ):
         ran = cloister("compare", *words)
@@ -84,5 +84,5 @@ def test_claims_are_explored_by_keys_of_their_plan(tmp_path):
 
     assert [one.figures.more["threshold"] for one in found.outcomes] == [0.1, 0.2]
     assert found.recommended is not None
-    with pytest.raises(cl.InputError, match="which claims alone have"):
+    with pytest.raises(cl.InputError, match="which only claims have"):
         cl.explore(cl.protect_table, pl.DataFrame(), grid={"risk.threshold": [0.1]})

@@ -146,11 +146,11 @@ def test_assess_and_init_take_them_too(url, cloister, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("{url}",), "Say with --query what is to be read"),
+        (("{url}",), "Name what to read with --query"),
         (("patients.parquet", "--query", "SELECT 1"), "DATA is a file"),
         (("{url}", "--query", "SELECT 1", "--encoding", "latin-1"), "Leave out --encoding, which is for files"),
         (("{url}", "--query", "gone.sql"), "There is no file gone.sql"),
-        (("postgresql://me:hunter2@host/db", "--query", "SELECT 1"), "holds a password"),
+        (("postgresql://me:hunter2@host/db", "--query", "SELECT 1"), "contains a password"),
         (("{url}", "--query", "DELETE FROM patients"), "must be one SELECT"),
         (("{url}", "--query", "SELECT nope FROM patients"), "names a column that is not there"),
     ],
@@ -169,7 +169,7 @@ def test_exploring_reads_files(url, cloister, refused):
     """An address is refused where one does not look for it."""
     ran = cloister("explore", "table", url, "--qi", "age", "--undecided", "drop", "--grid", "k=2,3", "--out", "found")
 
-    assert "Exploring reads files alone" in refused(ran)
+    assert "Comparing settings needs a file" in refused(ran)
 
 
 KILLED = """

@@ -56,7 +56,7 @@ def test_everybody_of_the_demo_is_looked_for(cloister, demonstrated):
         ("trajectories", "claims", True),
     ]
     refused = cloister("attack", demonstrated / "release", "--job", demonstrated / "job.toml", "--original", "a=b")
-    assert (refused.code, "Give --job or --original" in refused.err) == (2, True)
+    assert (refused.code, "Give either --job or --original" in refused.err) == (2, True)
     alone = cloister("attack", demonstrated / "release" / "codes", "--job", demonstrated / "job.toml")
     assert (alone.code, "Give --original INPUT once" in alone.err) == (2, True)
 

@@ -151,7 +151,7 @@ def test_what_is_not_the_same_is_not_gone_on_with(cloister, place):
     assert "with other options, which" in said[0]
     assert "with other options, which" in said[1]
     assert "of other data, which" in said[2]
-    assert "holds no exploration" in said[3]
+    assert "is not a comparison of settings" in said[3]
     assert before == (place / "x" / "settings.jsonl").read_bytes()
     assert list((place / "other").iterdir()) == []
 

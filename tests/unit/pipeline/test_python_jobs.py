@@ -88,7 +88,7 @@ def test_a_part_of_a_job_is_explored_as_on_the_command_line(place):
         ({"grid": {"k": [2]}, "part": "nobody"}, "Name the part"),
         ({"grid": {"height": [2]}, "part": FIRST}, "height"),
         ({"grid": {"k": ["many"]}, "part": FIRST}, "k"),
-        ({"grid": {"k": [2]}, "part": FIRST, "undecided": ["drop"]}, "A job says itself"),
+        ({"grid": {"k": [2]}, "part": FIRST, "undecided": ["drop"]}, "A job names its data"),
     ],
 )
 def test_what_cannot_be_explored_is_refused(place, told, said):

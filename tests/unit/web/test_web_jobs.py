@@ -502,7 +502,7 @@ def test_an_error_nobody_expected_ends_the_work(window, monkeypatch):
         ("../other.duckdb", "SELECT 1", "outside this folder"),
         ("duckdb:/tmp/other.duckdb", "SELECT 1", "outside this folder"),
         ("sqlite:../other.db", "SELECT 1", "outside this folder"),
-        ("postgresql://me:hunter2@host/base", "SELECT 1", "holds a password"),
+        ("postgresql://me:hunter2@host/base", "SELECT 1", "contains a password"),
         ("postgresql://host/base", "DELETE FROM patients", "SELECT"),
         ("postgresql://host/base", "", "SELECT"),
     ],

@@ -147,7 +147,7 @@ def _add_up_figures(blocks: "DataFrame", form: CodeSource, *, repeats: bool, is_
     absent = sum(head.absent for head in heads)
     if absent:
         raise InputError(
-            f"Column {form.columns.id!r} of {form.name} is to tell patients apart, but {absent} of "
+            f"Column {form.columns.id!r} of {form.name} identifies patients, but {absent} of "
             f"{sum(head.lines for head in heads)} lines {'has' if absent == 1 else 'have'} none. Give every patient an "
             "id.",
             file=form.name,

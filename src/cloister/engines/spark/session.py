@@ -131,7 +131,7 @@ def _check_address(word: str) -> None:
     """Refuse an address that holds a secret, or where nobody answers at once; Spark itself would try for minutes."""
     secrets = ("@", "token=", "password=", "secret=")
     if any(secret in word.lower() for secret in secrets):
-        raise InputError(f"An engine's address must hold no secret. Give the token in the variable {TOKEN}.")
+        raise InputError(f"The address of an engine must not contain a secret. Give the token in the variable {TOKEN}.")
     if not word.startswith((REMOTE, MASTER)):
         return
     try:

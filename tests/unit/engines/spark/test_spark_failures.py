@@ -95,7 +95,7 @@ def test_a_server_that_does_not_answer(codes):
 @pytest.mark.parametrize("address", ["sc://127.0.0.1:1/;token=SECRET", "sc://SECRET@127.0.0.1", "spark://a:SECRET@b:1"])
 def test_secrets_in_an_address(codes, address):
     """An address with a token is refused, and not repeated."""
-    with pytest.raises(InputError, match="must hold no secret") as refusal:
+    with pytest.raises(InputError, match="must not contain a secret") as refusal:
         cl.protect_codes(codes, k=3, engine=address)
 
     assert "SECRET" not in refusal.value.message

@@ -154,7 +154,7 @@ def test_values_outside_a_hierarchy_are_refused():
 
 def test_nobody_left_is_said():
     """Where every patient was left out, that is said."""
-    with pytest.raises(InputError, match="No patients are left"):
+    with pytest.raises(InputError, match="No patients remain"):
         encode(prepare(claims(events=[CLAIMS[2]], patients=PATIENTS[:2])).claims)
 
 

@@ -87,7 +87,7 @@ def test_merging_classes_tells_more_counts():
     ("settings", "words"),
     [
         ({"codes": "diagnosis"}, "no such column. Did you mean 'diagnoses'?"),
-        ({"sensitive": ["diagnoses"]}, "asked to be something else as well"),
+        ({"sensitive": ["diagnoses"]}, "and another role"),
         ({"rule": ["l-diversity:sex=2"], "qi": {"age": "suppress"}}, "needs k-anonymity as well"),
         ({"m": 0}, "m must be a whole number from 1, not 0"),
         ({"max_cluster_size": 3}, "max_cluster_size must be a whole number from 4"),

@@ -19,7 +19,7 @@ def read_key(path: Path) -> bytes:
     """Return the key; refuses one that is short, that others may read, or that lies in a release."""
     key = load_bytes(path)
     if (around := release_around(path)) is not None:
-        raise InputError(f"The key file {path.name} lies in the release {around.name}. Move it away.", file=path.name)
+        raise InputError(f"The key file {path.name} is in the release {around.name}. Move it away.", file=path.name)
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise InputError(f"The key file {path.name} may be read by others. Make it private: chmod 600.", file=path.name)
     if len(key) < SHORTEST_KEY:

@@ -82,8 +82,8 @@ def read_population(prepared: Claims) -> pl.DataFrame | None:
     short = _join_people(patients, people).filter(pl.col(PEOPLE) < pl.col(FELLOWS))
     if short.height:
         raise InputError(
-            f"{source.name} is to hold every patient, but {short.height} of {patients.height} patients are in classes "
-            f"({name_few(columns)}) with fewer people than patients. Give the population that the patients come "
+            f"{source.name} must contain every patient, but {short.height} of {patients.height} patients are in "
+            f"classes ({name_few(columns)}) with fewer people than patients. Give the population that the patients come "
             "from, in the same detail, or leave out columns that differ.",
             file=source.name,
         )

@@ -189,7 +189,7 @@ def encode(data: Claims) -> Encoding:
     are numbered by this order.
     """
     if not data.n_patients:
-        raise InputError("No patients are left to be released. See what the steps before left out.")
+        raise InputError("No patients remain. The preceding steps removed all of them.")
     plan = data.plan
     patients, claims = ([*_encode_file(data, table)] for table in TABLES)
     owners, content = data.owners, _content(claims, data, CLAIMS)

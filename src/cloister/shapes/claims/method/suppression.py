@@ -305,7 +305,7 @@ def suppress(
     likeliest = maximum_likelihood_risk(released, levels, power, settings)
     if settings.adversary.likeliest == "bounded" and likeliest.mean_interval.high > limit:
         raise NoSafeRelease(
-            f"Whoever picks the likeliest of those who fit is right more often than {limit:g} in the mean "
+            f"An adversary who picks the most likely candidate succeeds more often than {limit:g} in the mean "
             '(adversary.likeliest = "bounded").'
         )
     loss = level_losses(released, weights).of(levels)

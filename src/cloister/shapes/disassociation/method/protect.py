@@ -131,7 +131,9 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
     if not encoded.sensitive.size:
         return split
     if encoded.records.passed_over.all():
-        raise NoSafeRelease("All codes are sensitive, so nothing could be told. Leave a code out of them.")
+        raise NoSafeRelease(
+            "All codes are sensitive, so nothing could be released. Remove a code from the sensitive ones."
+        )
     tree = make_tree(split.depths)
     records, order = encoded.records, split.order
     parts = np.arange(split.starts.size - 1)

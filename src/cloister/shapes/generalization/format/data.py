@@ -388,7 +388,7 @@ def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
     visit = asked.visit or next((one for one in (*VISIT_NAMES, *ID_NAMES) if one in present), None)
     if visit is None:
         raise InputError(
-            f"{name} has one code a line, so a column must tell visits apart, but it has none of "
+            f"{name} has one code per line, so a column must identify visits, but it has none of "
             f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with ",
             setting("visit"),
             file=name,

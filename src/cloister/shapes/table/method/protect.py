@@ -151,7 +151,7 @@ def protect(
     choice = choose(table, request, report, codes)
     if request.keep_suppressed and 0 < choice.suppressed < request.k:
         raise NoSafeRelease(
-            f"Suppressed records were to be kept as rows of *, but they are fewer than {request.k}, a number that must "
+            f"Suppressed records cannot be kept as rows of *: they are fewer than {request.k}, a number that must "
             "not be told. Leave them out, or change the suppression limit."
         )
     labels = with_records_of(choice.labels, table.frame).filter(choice.is_released)

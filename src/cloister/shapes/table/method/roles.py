@@ -171,7 +171,7 @@ def refuse_undecided(
     roles = Message(setting("qi"), ", ", setting("sensitive"), ", ", setting("keep"), " or ", setting("drop"))
     raise UndecidedColumns(
         f"{no_quasi_identifier}{are} undecided, so nothing is released: {list_columns(undecided, columns)}. "
-        "Could somebody outside know the value of a patient? Give each a role with ",
+        "Could someone outside know the value of a patient? Give each a role with ",
         roles,
         ", or decide all of them at once: ",
         setting("undecided", ["drop"]),

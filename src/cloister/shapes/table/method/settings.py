@@ -146,7 +146,7 @@ def _of_patients(request: TableRequest) -> TableRequest:
         return request
     if request.id not in (None, column) or request.patient not in (None, column):
         raise InputError(
-            "Two columns were named that tell patients apart. Name one: as ",
+            "Two columns identify patients. Name one: as ",
             setting("id"),
             " if it must not repeat, as ",
             setting("patient"),
@@ -165,7 +165,7 @@ def _of_patients(request: TableRequest) -> TableRequest:
         raise InputError(
             f"The rule {counting[0]} counts records as people, but ",
             setting("patient"),
-            " says that a patient may have several. Leave out one of the two, or reduce the table to one record "
+            " means that a patient may have several. Leave out one of the two, or reduce the table to one record "
             "a patient.",
         )
     k = next((rule.k for rule in request.rules if isinstance(rule, KAnonymity)), request.k)

@@ -43,13 +43,10 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequest
     others = [*request.quasi_identifiers, *request.sensitive, *request.keep, *request.drop]
     others += [*request.microaggregate, *([request.id] if request.id is not None else [])]
     if column in others:
-        raise InputError(
-            f"Column {column!r} holds the codes and is asked to be something else as well. Give it one role.",
-            column=column,
-        )
+        raise InputError(f"Column {column!r} has the codes and another role. Give it one role.", column=column)
     if request.levels is not None and request.levels.get(column, 0) != 0:
         raise InputError(
-            f"Column {column!r} holds the codes, which have no levels. Fix no other than 0.", column=column
+            f"Column {column!r} has the codes, which have no levels. Leave it out of the levels.", column=column
         )
     compared = [rule.model for rule in request.rules if rule.compares_with_population]
     if compared:

@@ -128,7 +128,7 @@ def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, rele
     if manifest.records.suppressed:
         if origin is None:
             raise InputError(
-                "Patients are left out of this release, and only the crosswalk says who. Give ",
+                "Patients are suppressed in this release, and only the crosswalk names them. Give ",
                 setting("crosswalk"),
                 " with the original.",
             )
