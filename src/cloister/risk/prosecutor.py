@@ -249,8 +249,8 @@ def counted_risk(
     if short.any():
         raise InputError(
             f"The population must contain every patient, but {int(records[short].sum())} of {grouped.n_records} "
-            f"records are in {int(short.sum())} classes with fewer people in it than records. Give a population at the same "
-            "levels of detail that the patients come from, or a sampling fraction."
+            f"records are in {int(short.sum())} classes with fewer people in it than records. Give a population at "
+            "the same levels of detail that the patients come from, or a sampling fraction."
         )
     marketer = float((records / sizes).sum() / grouped.n_records)
     alone = float(records[sizes == 1].sum() / grouped.n_records)

@@ -83,8 +83,8 @@ def read_population(prepared: Claims) -> pl.DataFrame | None:
     if short.height:
         raise InputError(
             f"{source.name} must contain every patient, but {short.height} of {patients.height} patients are in "
-            f"classes ({name_few(columns)}) with fewer people than patients. Give the population that the patients come "
-            "from, in the same detail, or leave out columns that differ.",
+            f"classes ({name_few(columns)}) with fewer people than patients. Give the population that the patients "
+            "come from, in the same detail, or leave out columns that differ.",
             file=source.name,
         )
     return people
