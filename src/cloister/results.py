@@ -99,7 +99,7 @@ class Verdict:
         return "; ".join(self.failures or [why for _, why in self.unchecked])
 
     def accepting(self, names: Collection[str]) -> "Verdict":
-        """Return the verdict of somebody who does not ask for some things that were not checked."""
+        """Return the verdict of someone who does not ask for some things that were not checked."""
         accepted = tuple(Caveat(f"accepted unchecked: {why}") for name, why in self.unchecked if name in names)
         left = tuple(pair for pair in self.unchecked if pair[0] not in names)
         return replace(self, checks=(*self.checks, *accepted), unchecked=left)

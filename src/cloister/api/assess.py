@@ -66,19 +66,19 @@ def assess(
         `Trajectories` or `Claims`; claims as they are after the steps of their plan, before anything is generalized
     qi : of a table: the columns that an attacker knows; without any, only identifiers are looked for
     threshold : of a table: risk taken as acceptable, above 0 and at most 1, or ``"hhp"`` (0.05) or ``"ema"`` (0.09);
-        0.2 unless given
+        0.2 by default
     population : of a table: a table of all people that the patients may be among, patients included, with the
         quasi-identifiers
     sampling_fraction : of a table, instead: the share of the population that the patients are, as a random sample
-    largest_unique : of a table: sets of up to so many columns are looked at for special uniques; 3 unless given, fewer
+    largest_unique : of a table: sets of up to so many columns are looked at for special uniques; 3 by default, fewer
         where that would take long
     zip_census : of a table: lists of small ZIP areas of the census ``"2000"``, ``"2010"`` or ``"both"``; both
-        unless given
-    m : not of a table: numbers of codes, pairs or claims that attackers know of a patient; 1, 2, 3 and 5 unless given
-    k : not of a table: patients that a set of what is known should at least have; 5 unless given
-    seed : not of a table: of what is sampled, that is for more than three; 0 unless given
+        by default
+    m : not of a table: numbers of codes, pairs or claims that attackers know of a patient; 1, 2, 3 and 5 by default
+    k : not of a table: patients that a set of what is known should at least have; 5 by default
+    seed : not of a table: of what is sampled, that is for more than three; 0 by default
     repeats : of trajectories and claims: attackers know how often something was recorded, too
-    threads : of a table; all cores unless given; never changes the answer
+    threads : of a table; all cores by default; never changes the answer
 
     Returns
     -------

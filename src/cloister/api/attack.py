@@ -35,7 +35,7 @@ def attack(
 
     Parameters
     ----------
-    release : a release, or the folder of one, or of a job with one part; what is looked through is what stands in
+    release : a release, or the folder of one, or of a job with one part; what is looked through is what is in
         its files
     original : what it was made from: a dataframe, `CodeSets`, `Trajectories` or `Claims`, or the file, of claims the
         two files
@@ -45,7 +45,7 @@ def attack(
     plan : of claims given as files, the plan that the release was made by
     attributes : of trajectories given as a file, the file of auxiliary attributes
     privacy : of generalized code sets, the privacy policy, where the release names one that is not in it
-    visit : of a privacy policy that is a file of visits, the column that tells them apart
+    visit : of a privacy policy that is a file of visits, the column that distinguishes them
     targets : patients looked for; a random sample where there are more
     seed : of the sample, and of what is known of each patient
     how : how files are read; see `cloister.settings.reading.ReadingWords`

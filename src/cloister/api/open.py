@@ -1,4 +1,4 @@
-"""Opening a release from Python, as whoever got it does, and handing its table on as a file of another program."""
+"""Opening a release from Python, as anyone who got it does, and handing its table on as a file of another program."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -149,15 +149,15 @@ class ReleasedData:
         -------
         CountBounds
             No data set that the release may stand for has fewer or more. Of disassociated codes both are reached, and
-            equal where all codes stand in one chunk; of generalized ones, too, unless codes repeat. Patients who were
-            left out of a table, and pairs left out of trajectories, may count above.
+            equal where all codes are in one chunk; of generalized ones, too, unless codes repeat. Patients who were
+            omitted of a table, and pairs omitted of trajectories, may count above.
         """
         return self.answer({"codes": codes, **({} if ages is None else {"age": ages}), **(where or {})})
 
     def count_by(self, codes: Iterable[str], column: str) -> pl.DataFrame:
         """Return the bounds of `count` for each label of a column of a table with codes.
 
-        Patients who were left out are not among them.
+        Patients who were omitted are not among them.
 
         Returns
         -------

@@ -111,7 +111,7 @@ def init(
 
     Notes
     -----
-    *Guarantee*: none by itself. What is not known of a column stands in the job, to be decided by people; the release
+    *Guarantee*: none by itself. What is not known of a column is in the job, to be decided by people; the release
     of the job has the guarantee that it states. Cost: reading the file, and one release of a table.
 
     Examples

@@ -1,7 +1,7 @@
 """Adversaries: which patients are looked for, what is known of each, and what looking for them shows, and finds.
 
-What is known of a patient grows: its items (quasi-identifiers, codes, pairs) stand in an order drawn for it alone, and
-whoever knows n of them knows the first n. What is found are numbers about all targets together, never about one.
+What is known of a patient grows: its items (quasi-identifiers, codes, pairs) are in an order drawn for it alone, and
+anyone who knows n of them knows the first n. What is found are numbers about all targets together, never about one.
 """
 
 import math
@@ -26,7 +26,7 @@ class Match:
     """What looking for one target shows."""
 
     matches: int  # records that fit
-    least: int  # records of the smallest group that the matches come in; all of them, where nothing tells them apart
+    least: int  # records of the smallest group that the matches come in; all of them, where nothing distinguishes them
     own: int  # whether the target's own record is among them: `THERE`, `ELSEWHERE` or `UNKNOWN`
 
 
@@ -49,7 +49,7 @@ class RecordSet(Protocol):
     """Records among which targets are looked for."""
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows these items of a target."""
+        """Return what someone sees who knows these items of a target."""
 
 
 class RecordGroups(ABC):
@@ -63,7 +63,7 @@ class RecordGroups(ABC):
         """Return the groups that fit what is known of a target."""
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows these items of a target."""
+        """Return what someone sees who knows these items of a target."""
         return match_of(self.groups(target, known), self.sizes, int(self.own[target]))
 
 
@@ -76,7 +76,7 @@ def match_of(groups: Integers, sizes: Integers, own: int) -> Match:
 
 
 Coverage = Callable[[int, Sequence[int]], bool]
-"""Whether a guarantee is about somebody who knows these items of a target."""
+"""Whether a guarantee is about someone who knows these items of a target."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ class KnowledgeStep:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adversary:
-    """Somebody whose knowledge grows, and the records that are looked through."""
+    """Someone whose knowledge grows, and the records that are looked through."""
 
     steps: tuple[KnowledgeStep, ...]
     # (n_patients,) items of each patient of the original; below 0 where the patient is not looked for
     n_items: Integers
     released: RecordSet
     original: RecordSet
-    covers: Coverage  # whether the guarantee is about somebody who knows these items
+    covers: Coverage  # whether the guarantee is about someone who knows these items
 
     def known(self, target: int, step: KnowledgeStep, seed: int) -> list[int] | None:
         """Return the items known of a target; None where it has not as many."""
@@ -151,7 +151,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Level:
-    """One adversary: what somebody knows, and what it leads to in the release and in the original."""
+    """One adversary: what someone knows, and what it leads to in the release and in the original."""
 
     known: str  # what is known, in words
     # released, original: what is found among the released records, and in the data as they were
@@ -171,7 +171,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Inference:
-    """What is learned by whoever knows all else that an adversary may know."""
+    """What is learned by anyone who knows all else that an adversary may know."""
 
     column: str  # the name of a sensitive column, or what else is guessed
     targets: int  # patients with a value who match a record
@@ -206,7 +206,7 @@ class Attack:
     Attributes
     ----------
     shape, method : of the release
-    k : matches that the guarantee leaves to whoever it covers
+    k : matches that the guarantee leaves to anyone whom it covers
     seed : of the sample of targets and of what is known of them
     targets : patients looked for
     budget : most that were asked for; a random sample where there are more
@@ -268,7 +268,7 @@ class Attack:
         }
 
     def as_manifest(self) -> dict[str, object]:
-        """Return what may stand in a release: that it was attacked, and held.
+        """Return what may be in a release: that it was attacked, and held.
 
         Every other figure, even which steps of knowledge some patient reaches, is a function of the original that the
         released files do not determine, and can leave fewer than k candidates (docs/decisions/0012-equal-outputs.md).
@@ -311,7 +311,7 @@ def level_of(
 ) -> Level:
     """Return what an adversary found, and whether the guarantee kept.
 
-    ``covered``: for each target, whether the guarantee is about somebody who knows this
+    ``covered``: for each target, whether the guarantee is about someone who knows this
     """
     found = found_among(released, k)
     is_covered = np.array(covered, dtype=np.bool_)

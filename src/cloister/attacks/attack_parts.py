@@ -1,6 +1,6 @@
 """A release and its original, opened for an attack by what its shape asks; alone, or as parts of a job.
 
-Of several releases in one folder somebody knows the same patient in all of them. Each part is protected by itself. The
+Of several releases in one folder someone knows the same patient in all of them. Each part is protected by itself. The
 parts are linkable if whoever looks for a patient in two of them is left with fewer candidates than the guarantee of one
 says: since what both release as recorded fits together in few records only, or since numbers of records tell whose
 they are.
@@ -287,7 +287,7 @@ class OpenedPart:
 
 
 def attack_parts(parts: Sequence[OpenedPart], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
-    """Attack several releases as somebody who knows the same patient in all of them.
+    """Attack several releases as someone who knows the same patient in all of them.
 
     ``parts``: the releases; originals name their patients by the same ids
     ``targets, seed``: as of `attack`

@@ -1,9 +1,9 @@
 """Disassociated code sets under attack: no record is released, so parts of records are named instead.
 
 Whoever knows codes of a patient looks for the clusters that may hold the patient: all those codes are there, and those
-that stand in one chunk stand in one of its subrecords together. In each chunk the patient's subrecord is one of those
+that are in one chunk are in one of its subrecords together. In each chunk the patient's subrecord is one of those
 that hold the known codes of the chunk: the candidates. Of a cluster the chunk with the fewest candidates counts; where
-known codes stand in its item chunk alone, every patient of the cluster is a candidate.
+known codes are in its item chunk alone, every patient of the cluster is a candidate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ from .simulation import OpenedRelease, patient_ids
 MANY = np.iinfo(np.int64).max
 
 Place = tuple[Integers, Integers | int, Integers | int]
-"""Positions of clusters, each once, how many of the known codes stand in a chunk of each, and the candidates there."""
+"""Positions of clusters, each once, how many of the known codes are in a chunk of each, and the candidates there."""
 
 
 class InChunks:
@@ -49,7 +49,7 @@ class InChunks:
         self.layout = lay_out(released)
 
     def fitting(self, known: Sequence[int]) -> Integers:
-        """Return the candidates in each cluster for somebody with these codes (as the original numbers them), 0: none.
+        """Return the candidates in each cluster for someone with these codes (as the original numbers them), 0: none.
 
         Without any code, all patients of a cluster are candidates.
         """
@@ -67,7 +67,7 @@ class InChunks:
         return whole
 
     def _own(self, codes: Sequence[int]) -> Iterator[Place]:
-        """Where codes stand in record chunks and item chunks."""
+        """Where codes are in record chunks and item chunks."""
         chunks, met, candidates = self.record.candidates(codes)
         owner = self.released.record_chunks.owner[chunks].astype(np.int64)
         turn = np.arange(owner.size) - np.searchsorted(owner, owner)  # a cluster may have several: one at a time
@@ -79,7 +79,7 @@ class InChunks:
             yield self.layout.position[clusters], 1, self.released.sizes[clusters]
 
     def _joint(self, codes: Sequence[int]) -> Iterator[Place]:
-        """What stands in shared chunks: in the clusters beneath, but for those that have a code elsewhere."""
+        """What is in shared chunks: in the clusters beneath, but for those that have a code elsewhere."""
         inside: dict[int, list[int]] = {}
         free: dict[int, NDArray[np.bool_]] = {}
         for code in codes:
@@ -109,7 +109,7 @@ class InChunks:
         return [int(self.codes.items[begin + item]) for item in known]
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows some codes of a target."""
+        """Return what someone sees who knows some codes of a target."""
         return self.match_among(target, self.fitting(self.known_codes(target, known)))
 
 

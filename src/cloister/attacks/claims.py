@@ -1,7 +1,7 @@
-"""Claims under attack: somebody knows what stands of a patient in the one file, and some values of each column of the
+"""Claims under attack: someone knows what stands of a patient in the one file, and some values of each column of the
 other.
 
-The values of a column are drawn from those of the patient's claims before any was left out, as the adversary of the
+The values of a column are drawn from those of the patient's claims before any was omitted, as the adversary of the
 plan knows them. A released patient fits who is alike in the columns of patients and has each value as often as it is
 known.
 """
@@ -156,7 +156,7 @@ def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, r
         KnowledgeStep(words, number, promise.threshold if number == AS_PLANNED else None)
         for number, words in enumerate(STEPS, start=1)
     )
-    # The guarantee is about whoever knows as much as the plan says, or less; and about the average patient.
+    # The guarantee is about anyone who knows as much as the plan says, or less; and about the average patient.
     return Adversary(
         steps, np.full(n_patients, len(STEPS)), released, everybody, lambda _, known: len(known) == AS_PLANNED
     )

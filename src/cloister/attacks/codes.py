@@ -1,4 +1,4 @@
-"""Generalized code sets under attack: somebody knows some or all codes of a patient.
+"""Generalized code sets under attack: someone knows some or all codes of a patient.
 
 Known codes are looked for in records that hold codes, or terms that stand for several. Where nothing is sensitive, a
 further code of the patient is guessed from the records that fit all others.
@@ -51,7 +51,7 @@ class TermRecords(RecordGroups):
 
 
 def _both(few: Integers, many: Integers) -> Integers:
-    """The numbers that stand in both of two ascending lists."""
+    """The numbers that are in both of two ascending lists."""
     if not many.size:
         return many
     place = np.minimum(np.searchsorted(many, few), many.size - 1)
@@ -81,7 +81,7 @@ class FurtherCode:
         """Hide the last code of each target, and guess it from the records that fit the others.
 
         The term is guessed that is right most often, and of a term of several codes one of them. Targets with one code,
-        or without a match, are left out.
+        or without a match, are omitted.
         """
         supports = np.array([rows.size for rows in self.among.postings], dtype=np.int64)
         terms = np.repeat(np.arange(supports.size), supports)
@@ -213,7 +213,7 @@ def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRec
 
 
 def _coverage(asked: GeneralizationSettings, codes: CodeSets, request: Request) -> Callable[[int, Sequence[int]], bool]:
-    """Whether a guarantee by a privacy policy is about somebody who knows some codes of a patient."""
+    """Whether a guarantee by a privacy policy is about someone who knows some codes of a patient."""
     if (m := asked.m) is not None:
         return lambda _target, known: len(known) <= m
     promised = known_privacy(asked, request, codes).promised

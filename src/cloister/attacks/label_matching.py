@@ -1,4 +1,4 @@
-"""Records with one label in each column, among which somebody with known values is looked for."""
+"""Records with one label in each column, among which someone with known values is looked for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -55,7 +55,7 @@ class Sensitive:
     def infer(self, targets: Integers, seed: int) -> Inference:
         """Guess the most frequent value among the matches of each target, and beside it that of the whole release.
 
-        A missing value is never guessed, and targets without a value or without a match are left out.
+        A missing value is never guessed, and targets without a value or without a match are omitted.
         """
         rows = pl.DataFrame([pl.Series("group", self.groups), self.told.alias("value")])
         by_group: dict[int, Counts] = {}
@@ -75,7 +75,7 @@ class Sensitive:
 def _matches(
     sensitive: Sensitive, by_group: dict[int, Counts], targets: Integers, seed: int
 ) -> Iterator[tuple[str, Counts, int]]:
-    """The true value of each target, how often each value stands in its matches, and how many matches there are."""
+    """The true value of each target, how often each value is in its matches, and how many matches there are."""
     sizes = np.bincount(sensitive.groups[sensitive.groups >= 0])
     for target in targets.tolist():
         truth = sensitive.truth[target]

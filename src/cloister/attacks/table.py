@@ -1,4 +1,4 @@
-"""A released table under attack: somebody knows quasi-identifiers of a patient, exactly, and codes beside them."""
+"""A released table under attack: someone knows quasi-identifiers of a patient, exactly, and codes beside them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -162,7 +162,7 @@ class InClasses:
     place: Integers  # (n_patients,) the patient's place among those with codes
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
+        """Return what someone sees who knows all quasi-identifiers and some codes of a target."""
         who = int(self.place[target])
         candidates = self.chunks.fitting(self.chunks.known_codes(who, known))
         fitting = self.classes.groups(target, range(len(self.classes.labels)))
@@ -181,7 +181,7 @@ class BesideRows:
     records: Integers
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
+        """Return what someone sees who knows all quasi-identifiers and some codes of a target."""
         held = self.records[self.with_codes.groups(int(self.place[target]), known)]
         alike = held[self.table.own[held] == self.table.own[target]]
         return match_of(alike, np.ones(self.place.size, dtype=np.int64), target)

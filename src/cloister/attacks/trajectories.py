@@ -1,4 +1,4 @@
-"""Trajectories under attack: somebody knows some or all (code, age) pairs of a patient, or their codes alone."""
+"""Trajectories under attack: someone knows some or all (code, age) pairs of a patient, or their codes alone."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -96,13 +96,13 @@ class LabelSequences(RecordGroups):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByCodes:
-    """Sequences looked through by whoever knows codes without their ages."""
+    """Sequences looked through by anyone who knows codes without their ages."""
 
     among: LabelSequences
     codes: Sequence[Integers]  # of each patient the distinct codes
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows some codes of a target."""
+        """Return what someone sees who knows some codes of a target."""
         found = self.among.some([int(self.codes[target][item]) for item in known])
         return match_of(found, self.among.sizes, int(self.among.own[target]))
 
@@ -110,7 +110,7 @@ class ByCodes:
 def open_trajectories(folder: Path, manifest: TrajectoriesManifest, known: Request, _seed: int) -> OpenedRelease:
     """Open a release of trajectories.
 
-    Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
+    Pairs that were omitted since the hierarchy does not have their codes are not known of anybody here.
     """
     original = read_original(known, manifest)
     assert original is not None  # no attack without

@@ -24,7 +24,7 @@ from cloister.shapes.registry import SHAPES
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
 OF_THE_ADVERSARY |= {"codes", "drop", "undecided", "keep"}
-"""Keys that change what somebody may know, or what is protected, and not only how well."""
+"""Keys that change what someone may know, or what is protected, and not only how well."""
 
 
 NOT_REPEATED = ("out", "quiet", "as_json", "verbose")  # options of the exploration, not of the release

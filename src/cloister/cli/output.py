@@ -234,7 +234,7 @@ PHASES = {
 
 
 class Screen:
-    """Says on standard error what is done, where somebody would see it, or a front end reads it.
+    """Says on standard error what is done, where someone would see it, or a front end reads it.
 
     As a context, it takes the line away at the end that says what is done.
     """

@@ -78,7 +78,7 @@ def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
 
 
 def _conditions(texts: Sequence[str], columns: Sequence[str]) -> dict[str, object]:
-    """A value of each column, or both ends of a range, as 40..49; an end may be left out."""
+    """A value of each column, or both ends of a range, as 40..49; an end may be omitted."""
     found: dict[str, object] = {}
     for text in texts:
         name, _, wanted = text.rpartition("=")

@@ -214,7 +214,7 @@ def duckdb_file(
 
 
 def state_of(path: Path) -> tuple[int, ...]:
-    """Return what changes when somebody writes to a file; nothing where it is not there."""
+    """Return what changes when someone writes to a file; nothing where it is not there."""
     try:
         found = path.stat()
     except OSError:

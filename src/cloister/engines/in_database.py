@@ -78,7 +78,7 @@ class Making:
     table: str
     columns: tuple[str, ...]  # released ones, in order
     recoded: tuple[Recoded, ...]  # quasi-identifiers
-    suppressed: pl.DataFrame  # labels of the classes that are left out, columns as in ``recoded``
+    suppressed: pl.DataFrame  # labels of the classes that are omitted, columns as in ``recoded``
     id: str | None = None  # the column that is numbered in the order of the released values
 
 

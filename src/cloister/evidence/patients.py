@@ -1,4 +1,4 @@
-"""Which column tells patients apart, and which of several that do so tells persons apart and not their stays."""
+"""Which column distinguishes patients, and which of several that do so distinguishes persons and not their stays."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def counts_in_groups(column: Column, texts: pl.DataFrame) -> bool:
 
 
 def with_patients(guesses: Sequence[Guess], texts: pl.DataFrame, identifier: Guess | None) -> list[Guess]:
-    """Return the guesses with the column that tells persons apart, where records of one person repeat.
+    """Return the guesses with the column that distinguishes persons, where records of one person repeat.
 
     Of columns that repeat, that is the one which the others determine: every stay is of one person.
     """

@@ -85,7 +85,7 @@ CODED_NAMES = re.compile(r"[a-z](age|sex|gender)")  # as surveys write them: `ia
 
 
 def suggest_role(column: Column) -> Guess:
-    """Suggest the role of a column that tells no patients apart."""
+    """Suggest the role of a column that distinguishes no patients."""
     if not column.n_values:
         return Guess(column.name, DROP, "sure", "it is empty")
     found = (

@@ -1,4 +1,4 @@
-"""What an undecided column looks like, in a few words: a hint for whoever decides, never the decision."""
+"""What an undecided column looks like, in a few words: a hint for anyone who decides, never the decision."""
 
 import numpy as np
 

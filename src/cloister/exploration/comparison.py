@@ -110,7 +110,7 @@ def exploration_page(exploration: Exploration, source: str) -> str:
 
 
 def pictures(facts: Content) -> dict[str, Scatter]:
-    """Return the pictures of an exploration by their titles, from its record; settings without a figure are left out.
+    """Return the pictures of an exploration by their titles, from its record; settings without a figure are omitted.
 
     Risk against loss, and, where settings differ in k, how many records each keeps.
     """

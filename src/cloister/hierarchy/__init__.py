@@ -96,7 +96,7 @@ def suppress() -> SuppressHierarchy:
 def hierarchy_rows(
     rows: Iterable[Iterable[object]], *, name: str = "rows", missing_as: str | None = None
 ) -> FileHierarchy:
-    """Return the hierarchy of rows as they would stand in an ARX file, where None is an empty cell.
+    """Return the hierarchy of rows as they would be in an ARX file, where None is an empty cell.
 
     See `FileHierarchy`.
 

@@ -88,7 +88,7 @@ class RareHierarchy(MadeOfRecords):
 class GroupsHierarchy(NamedValues):
     """Levels of categories: the value; the group that holds it, named after its members; then `*`.
 
-    What stands in no group is `other` from the first grouped level on, or `any other` where a group is called so.
+    What is in no group is `other` from the first grouped level on, or `any other` where a group is called so.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A hierarchy that somebody wrote down, one row of labels for each value: rows, or a file in the form of ARX.
+"""A hierarchy that someone wrote down, one row of labels for each value: rows, or a file in the form of ARX.
 
 Before it is used: whether it is a legal one, and what each level does to a column. Legal is every value once, levels
 that nest, one root. Answers are in line numbers, not labels; a preview shows labels, for the owner's eyes.
@@ -40,7 +40,7 @@ def check_rows(rows: Rows, lines: Sequence[int] = ()) -> list[HierarchyProblem]:
 
     Parameters
     ----------
-    lines : (n_values,) line of each row in its file; counted from 1 if not given
+    lines : (n_values,) line of each row in its file; counted from 1 by default
 
     Examples
     --------

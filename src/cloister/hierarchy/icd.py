@@ -16,7 +16,7 @@ SPELLINGS = {
     "icd9": re.compile(r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?([0-9]{0,2})"),
     "icd10": re.compile(r"([A-Z][0-9A-Z]{2})\.?([0-9A-Z]{0,4})"),
 }
-"""How a code is written: its category, a dot that may be left out, the rest."""
+"""How a code is written: its category, a dot that may be omitted, the rest."""
 
 
 class CodePath(NamedTuple):

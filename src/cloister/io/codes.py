@@ -162,7 +162,7 @@ def _one_a_line(cells: pl.Series, parted: pl.Series, ids: pl.Series) -> tuple[pl
 
 
 def _likely_id(frame: pl.DataFrame, columns: Sequence[str]) -> str:
-    """The column that most likely tells patients apart: one whose values repeat, by name if there is one."""
+    """The column that most likely distinguishes patients: one whose values repeat, by name if there is one."""
     repeated = [name for name in columns if 1 < frame[name].n_unique() < frame.height]
     named = [name for name in repeated if re.search(r"(patient|person|subject|member|stay|id)", name.casefold())]
     return next(iter([*named, *repeated, *columns]))
@@ -240,7 +240,7 @@ AgeUnit = Literal["years", "days"]
 class EventColumns:
     """Columns of a file of events; None: the first of the usual names is taken."""
 
-    id: str | None = None  # column that tells patients apart
+    id: str | None = None  # column that distinguishes patients
     code: str | None = None  # column with one code
     age: str | None = None  # column with the age, in any unit
     date: str | None = None  # column with a date, in place of the age
@@ -303,7 +303,7 @@ def _refuse(
 ) -> None:
     """Say of records that are wrong what they are, how many of how many, where the first is, and what to do.
 
-    ``count``: how many of how many; records unless given
+    ``count``: how many of how many; records by default
     """
     if not wrong.any():
         return

@@ -153,7 +153,7 @@ def map_categories(text: pl.Series, judge: Callable[[pl.Series], pl.Series]) -> 
 
 
 def code_texts(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
-    """The sorted texts that stand in a column, and the number of each cell among them, -1 where it is missing."""
+    """The sorted texts that are in a column, and the number of each cell among them, -1 where it is missing."""
     numbers = pack_text(column, always=True)
     assert isinstance(numbers.dtype, pl.Enum)
     places = numbers.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
@@ -213,7 +213,7 @@ _VALUE = re.compile(
     re.DOTALL,
 )
 _NUMBERED = re.compile(r"[^\W\d_]{0,3}[-_ ]?\d{3,}\w*|[^\W\d_]\d\d(\.\w+)?")
-"""M00017, MRN-123456, E11.9: of patients, or columns that somebody numbered."""
+"""M00017, MRN-123456, E11.9: of patients, or columns that someone numbered."""
 
 ADVICE = "the first line of a file must name its columns"
 

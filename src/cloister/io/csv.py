@@ -189,7 +189,7 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many lines and rows of a file were left out, as its reader asked."""
+    """How many lines and rows of a file were omitted, as its reader asked."""
 
     bad_lines: int = 0
     duplicates: int = 0
@@ -307,7 +307,7 @@ def _is_row_index(name: str, cells: pl.Series) -> bool:
 
 
 def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
-    """The candidate that stands in the header and equally often in each of the first records, outside quotes.
+    """The candidate that is in the header and equally often in each of the first records, outside quotes.
 
     Of several, the one with the most cells. A header without any candidate is the name of one column; its cells are
     then separated by commas, in a file named ``.tsv`` by tabs, so that a second cell is found and reported.

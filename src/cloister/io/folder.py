@@ -99,7 +99,7 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
 def note_table(content: Path, table: str) -> None:
     """Note beside what a run has written which table it makes stay in a database, before it does.
 
-    Whoever removes the remains of the run, killed before its folder appeared, can name the table.
+    Anyone who removes the remains of the run, killed before its folder appeared, can name the table.
     """
     found, path = content.stat(), content.parent / _TABLES
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS, 0o600), "a") as file:
@@ -292,7 +292,7 @@ def _put(move: _Move) -> None:
     """Rename what was written to its target; only what stood there at the start is replaced."""
     target, partial = move.place.target, move.partial
     if not os.path.lexists(target):
-        move.earlier = None  # also where somebody removed it meanwhile
+        move.earlier = None  # also where someone removed it meanwhile
     if move.earlier is None:
         rename_to_free(partial.content, target)
         move.is_done = True

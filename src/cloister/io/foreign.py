@@ -11,7 +11,7 @@ from cloister.errors import CloisterError, InputError
 
 T = TypeVar("T")
 
-LOOK_S = 0.2  # Seconds between two looks whether somebody interrupted
+LOOK_S = 0.2  # Seconds between two looks whether someone interrupted
 LEAVE_S = 2.0  # Seconds that are given to a statement to end, once it was asked to
 
 
@@ -31,7 +31,7 @@ def translate_errors(action: Callable[[], T], refusal: InputError) -> T:
 
 
 def interruptible(work: Callable[[], T], cancel: Callable[[], None] | None = None) -> T:
-    """Return what a long piece of work returns; whoever interrupts it need not wait until it ends.
+    """Return what a long piece of work returns; anyone who interrupts it need not wait until it ends.
 
     Neither compiled loops nor drivers ask for signals. They run in a thread of their own, which is asked to end where
     there is a way to ``cancel``, and is left alone else: what it works on is in memory only.

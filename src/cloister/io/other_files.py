@@ -118,7 +118,7 @@ Read = tuple[pl.DataFrame, tuple[str, ...], Mapping[str, str]]
 
 
 def _of_excel(fastexcel: ModuleType, content: bytes, file: str) -> Read:
-    """The first sheet of a workbook; all its rows decide what a column holds. Titles above its header are left out."""
+    """The first sheet of a workbook; all its rows decide what a column holds. Titles above its header are omitted."""
     book = fastexcel.read_excel(content)
     frame = book.load_sheet(0, schema_sample_rows=None).to_polars()
     n_sheets = len(book.sheet_names)

@@ -172,7 +172,7 @@ def _begins(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(len(_SQLITE))
     except OSError:
-        return b""  # whoever reads it says what is wrong
+        return b""  # anyone who reads it says what is wrong
 
 
 def quote_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 Dates are read into ``YYYY-MM-DD``, numbers are given a decimal point, and what is neither may be made missing, so that
 nothing after the reading knows how a file was written. What does not fit is refused, by how many there are; whatever is
-changed or left out is told.
+changed or omitted is told.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def read_table(path: str | Path | Query, *, usual_delimiter: str | None = None, 
     reading = ReadingWords(**how)
     table = _as_written(path, reading, usual_delimiter)
     table = clean_table(replace(table, frame=without_texts(table.frame, reading.missing)), reading)
-    # Where something was left out, records are no longer in the lines that they would be counted to.
+    # Where something was omitted, records are no longer in the lines that they would be counted to.
     return table if isinstance(path, Query) or table.left_out != LeftOut() else replace(table, path=Path(path))
 
 

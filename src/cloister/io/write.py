@@ -109,7 +109,7 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
 
 def write_pieces(pieces: Iterator[bytes], path: Path) -> None:
     """Write the pieces of a file of CSV."""
-    header = next(pieces)  # before there is a file, so that what cannot stand in CSV leaves none
+    header = next(pieces)  # before there is a file, so that what cannot be in CSV leaves none
     with private_file(path) as file:
         file.writelines(chain([header], pieces))
 
@@ -133,7 +133,7 @@ def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: 
 
 
 def _cells(frame: pl.DataFrame, delimiter: str, separators: str) -> pl.DataFrame:
-    """The cells as they stand in the file, null where missing; a lone column's are quoted where missing."""
+    """The cells as they are in the file, null where missing; a lone column's are quoted where missing."""
     texts = pl.DataFrame([as_text(series) for series in frame.get_columns()])
     marks = f'[{re.escape(separators if frame.width == 1 else delimiter)}"\r\n\0]'
     odd = texts.select(pl.all().str.contains(marks).any())
@@ -146,7 +146,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
     Types are plain: categories are written as text, as their type would list values that do not occur. Dictionary
     pages hold the values of their own column chunk. Row-group statistics would be a minimum and a maximum of released
-    values and nothing else; they are left out, as nothing here needs them and what is not written needs no argument.
+    values and nothing else; they are omitted, as nothing here needs them and what is not written needs no argument.
     Beside the values Polars writes the names and types of the columns (``ARROW:schema``) and its own version.
     """
     check_names(frame.columns)
@@ -181,7 +181,7 @@ def _quote_cells(text: pl.Series, marks: str) -> pl.Series:
 
 
 def _quoted_name(name: str, separators: str) -> str:
-    """A column name as it stands in the file; one that begins like a byte order mark must not begin the file."""
+    """A column name as it is in the file; one that begins like a byte order mark must not begin the file."""
     if "\0" in name:
         raise InputError("A column name contains a NUL character, which CSV does not allow. Rename it.")
     if name.startswith("\ufeff") or any(mark in name for mark in f'{separators}"\r\n'):

@@ -195,7 +195,7 @@ def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
 
 
 def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
-    """The job, with columns left out that undo the protection of others: which do, only the release tells."""
+    """The job, with columns omitted that undo the protection of others: which do, only the release tells."""
     left_out: dict[str, str] = {}
     is_small = source.frame.height * source.frame.width <= MOST_TRIED
     while True:

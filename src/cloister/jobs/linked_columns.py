@@ -118,7 +118,7 @@ def _count_following(one: list[pl.Series], two: list[pl.Series], k: int) -> int:
 
 
 def _is_no_chance(values: pl.Series) -> bool:
-    """Whether the values can stand in the rows in so many orders that another column hardly has the same by chance."""
+    """Whether the values can be in the rows in so many orders that another column hardly has the same by chance."""
     sizes = values.value_counts(name="size")["size"].value_counts().iter_rows()
     same: float = sum(times * lgamma(size + 1) for size, times in sizes)
     return lgamma(len(values) + 1) - same >= log(ORDERS)

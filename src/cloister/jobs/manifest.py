@@ -51,7 +51,7 @@ def only_part(folder: Path) -> Path:
     """Return the folder of the part of a job that has one alone; any other folder as it is."""
     try:
         names = part_names(any_manifest(folder))
-    except CloisterError:  # whoever reads it next says why it cannot be read
+    except CloisterError:  # anyone who reads it next says why it cannot be read
         return folder
     return folder / names[0] if len(names) == 1 else folder
 

@@ -4,7 +4,7 @@ Sets of shared columns grow by one column at a time, as in Apriori: where no row
 other on a set, none agrees on a larger one. All of them are compared, not just all columns at once: one column that
 never agrees would hide the others.
 
-No hash of the input stands in a release. But the same data and settings give the same bytes, so that data files that
+No hash of the input is in a release. But the same data and settings give the same bytes, so that data files that
 differ from those of the release that is replaced, under the same settings, by the same version, tell that the data
 changed.
 """
@@ -135,7 +135,7 @@ def is_job_release(folder: Path) -> bool:
 
 
 def is_internal_of_job(folder: Path) -> bool:
-    """Whether a folder holds what a job wrote for the custodian alone, and nothing else."""
+    """Whether a folder holds what a job wrote for the custodian only, and nothing else."""
     entries = list(folder.iterdir())
     return bool(entries) and all(entry.is_dir() and not entry.is_symlink() and is_internal(entry) for entry in entries)
 

@@ -253,7 +253,7 @@ def _write_part(
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:
-    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them.
+    """Refuse parts that lead from one to another for someone who knows the same patient in all of them.
 
     Returns the pairs of parts between which links were looked for: those with ids and records.
     """

@@ -1,4 +1,4 @@
-"""Readings of columns that two systems may spell differently, as whoever joins two parts could take them.
+"""Readings of columns that two systems may spell differently, as anyone who joins two parts could take them.
 
 A column is read in six ways: as written; with numbers in one form; folded; folded without its prefix; and with dates as
 days, the day or the month first. Folding ignores case, spaces, hyphens and other signs, forms of Unicode, leading zeros

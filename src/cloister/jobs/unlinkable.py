@@ -1,7 +1,7 @@
 """Whether rows of two parts can be joined by what both release of a patient.
 
 Ids are numbered in the order of what each part itself releases, so that neither they nor the order of rows tell
-anything of another part. What is left are columns that stand in two parts under one name: whoever looks for the row of
+anything of another part. What is left are columns that are in two parts under one name: anyone who looks for the row of
 one part in another by them must find none, or at least k.
 """
 

@@ -213,13 +213,13 @@ def _count_tolerated(question, room, most, span, found):
 
 @inner
 def _nearest_of(question, d, words, digits, low, most, mine):
-    """How many flagged patients of a cell lack as little of a draw as its patient; 0 if somebody lacks less."""
+    """How many flagged patients of a cell lack as little of a draw as its patient; 0 if someone lacks less."""
     asked = question.cells.lists.bits[question.cells.lists.dense[question.wanted[d]]]
     found = 0
     for w in range(words.shape[1]):
         word = asked[low + w] & words[0, w]
         fewer, alike = _compare_words(digits, w, mine)
-        # Somebody lacks less, so that the patient is not among those picked.
+        # Someone lacks less, so that the patient is not among those picked.
         if word & fewer != np.uint64(0):
             return 0
         found += bits_set(word & alike)

@@ -18,7 +18,7 @@ NO_LIMIT = 1 << 62
 
 FEWER = 8
 """A short list is gone through unless its cell has so many times fewer patients: telling its cell is one look, telling
-who stands in the list many."""
+who is in the list many."""
 
 ALIKE = 1e-9
 """Logarithms of chances that differ by less are of equal chances."""
@@ -61,7 +61,7 @@ def _lists(question, d, lists):
         while at < draws.starts[d, h + 1]:
             label, count = run_of(draws, question.recoding, h, at, draws.starts[d, h + 1])
             one = postings.first[label] + count - 1
-            # List i of a label holds whoever has it more than i times: without such a list nobody does.
+            # List i of a label holds anyone who has it more than i times: without such a list nobody does.
             if one >= postings.first[label + 1]:
                 return -1
             lists[n] = one
@@ -89,7 +89,7 @@ def _shortest_first(postings, lists, n):
 
 @inner
 def _in_all(postings, lists, begin, n, patient):
-    """Whether a patient stands in all lists from one on."""
+    """Whether a patient is in all lists from one on."""
     for at in range(begin, n):
         if not has(postings, lists[at], patient):
             return False
@@ -98,7 +98,7 @@ def _in_all(postings, lists, begin, n, patient):
 
 @inner
 def _in_common(postings, cells, lists, n, cell, most):
-    """How many patients of a cell stand in all lists, counted by bits; no further than ``most``."""
+    """How many patients of a cell are in all lists, counted by bits; no further than ``most``."""
     found = 0
     row = cells.lists.dense[cell]
     for w in range(postings.bits.shape[1]):
@@ -116,7 +116,7 @@ def _in_common(postings, cells, lists, n, cell, most):
 
 @inner
 def _class_size(postings, cells, lists, n, cell, most):
-    """How many patients of a cell stand in all lists, no further than ``most``; ``lists`` are put in order."""
+    """How many patients of a cell are in all lists, no further than ``most``; ``lists`` are put in order."""
     begin = cells.lists.starts[cell]
     end = cells.lists.starts[cell + 1]
     # Nothing was drawn, which fits everybody in the cell.
@@ -128,7 +128,7 @@ def _class_size(postings, cells, lists, n, cell, most):
         return _in_common(postings, cells, lists, n, cell, most)
     found = 0
     size = _size(postings, shortest)
-    # Whoever fits stands in the shortest list and in the cell: the cheaper of the two is gone through.
+    # Anyone who fits is in the shortest list and in the cell: the cheaper of the two is gone through.
     if size < end - begin or (postings.dense[shortest] < 0 and size < FEWER * (end - begin)):
         for at in range(postings.starts[shortest], postings.starts[shortest + 1]):
             patient = postings.members[at]
@@ -204,7 +204,7 @@ def _chance(shown, recoding, draws, d, patient):
         end = draws.starts[d, h + 1]
         n = shown.known.starts[h, patient + 1] - shown.known.starts[h, patient]
         # Drawn without replacement: c (c - 1) ... values with each label, of n (n - 1) ... in all. In how many orders a
-        # draw can come is the same for everybody and left out.
+        # draw can come is the same for everybody and omitted.
         chance -= logs[n] - logs[n - (end - at)]
         while at < end:
             label, times = run_of(draws, recoding, h, at, end)
@@ -216,7 +216,7 @@ def _chance(shown, recoding, draws, d, patient):
 
 @inner
 def _as_likely(question, shown, d, lists):
-    """How many who fit a draw are as likely as its patient; 0 where somebody is likelier or its patient does not."""
+    """How many who fit a draw are as likely as its patient; 0 where someone is likelier or its patient does not."""
     draws, recoding, postings, cells = question.draws, question.recoding, question.postings, question.cells
     n = _lists(question, d, lists)
     patient = draws.patients[d]
@@ -226,7 +226,7 @@ def _as_likely(question, shown, d, lists):
     members, begin, end = cells.lists.members, cells.lists.starts[cell], cells.lists.starts[cell + 1]
     if n > 0:
         _shortest_first(postings, lists, n)
-        # Whoever fits stands in the shortest list and in the cell: the shorter of the two is gone through.
+        # Anyone who fits is in the shortest list and in the cell: the shorter of the two is gone through.
         if _size(postings, lists[0]) < end - begin:
             members, begin, end = postings.members, postings.starts[lists[0]], postings.starts[lists[0] + 1]
     mine = _chance(shown, recoding, draws, d, patient)

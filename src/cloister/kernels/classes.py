@@ -210,7 +210,7 @@ def distinct_rows(
     Parameters
     ----------
     codes : (n_attributes, n_rows) codes at level 0
-    count : (n_rows,) int64, how often each row occurs; once if not given
+    count : (n_rows,) int64, how often each row occurs; once by default
     few : rows up to which no kernel is used, as where nothing else loads the compiler; never changes the answer
     """
     n_attributes, n_rows = codes.shape
@@ -309,14 +309,14 @@ def _label(values, columns, rows, labels, first):
 
 @jit
 def _stand_out(cells, columns, rows, alone):
-    """Mark which of some rows are alone by these columns; return their classes and the pairs not told apart."""
+    """Mark which of some rows are alone by these columns; return their classes and the pairs not distinguished."""
     n = rows.shape[0]
     places = 1.0
     for j in columns:
         places *= cells.widths[j]
     labels = np.zeros(n, dtype=np.int64)
     if places <= ROOMY * n + 1024:
-        # Labels are addresses then, and without a gap or not they tell the classes apart.
+        # Labels are addresses then, and without a gap or not they distinguish the classes.
         for i in range(n):
             for j in columns:
                 labels[i] = labels[i] * cells.widths[j] + np.int64(cells.values[j, rows[i]])
@@ -344,7 +344,7 @@ def cells_of(values: NDArray[np.uint32], widths: NDArray[np.int64], records: NDA
     ----------
     values : (n_columns, n_rows)
     widths : (n_columns,), above every value of the column
-    records : (n_rows,), how often each row occurs; once if not given
+    records : (n_rows,), how often each row occurs; once by default
     """
     values = np.ascontiguousarray(values, dtype=np.uint32)
     widths = np.ascontiguousarray(widths, dtype=np.int64)
@@ -368,7 +368,7 @@ def classes(cells: Cells, columns: NDArray[np.int64]) -> Grouping:
 def stand_out(
     cells: Cells, columns: NDArray[np.int64], covered: NDArray[np.bool_], alone: NDArray[np.bool_]
 ) -> Separated:
-    """Mark the rows that stand alone by these columns, and count classes and pairs of records not told apart.
+    """Mark the rows that stand alone by these columns, and count classes and pairs of records not distinguished.
 
     Parameters
     ----------

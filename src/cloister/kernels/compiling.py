@@ -1,7 +1,7 @@
 """Kernels are compiled once on each machine, in processes of their own, unless a wheel carries them.
 
 A process of its own can be stopped at once, runs beside another where there are cores, and leaves what it compiled in
-the cache, where whoever asked for it loads it.
+the cache, where anyone who asked for it loads it.
 """
 
 import os
@@ -74,7 +74,7 @@ def load(method: str) -> None:
 
 
 def _is_compiled(kernel: str) -> bool:
-    """Whether a kernel is compiled; whoever only verifies or attacks loads no compiler."""
+    """Whether a kernel is compiled; anyone who only verifies or attacks loads no compiler."""
     from cloister.kernels._cached import is_compiled
 
     return is_compiled(kernel)

@@ -1,4 +1,4 @@
-"""How many records hold a set of items that somebody may know: for all sets of a size, and for single ones."""
+"""How many records hold a set of items that someone may know: for all sets of a size, and for single ones."""
 
 from typing import NamedTuple
 
@@ -147,7 +147,7 @@ def _supports(sets, holders, offsets, wanted, found):
     for number in range(found.shape[0]):
         start = offsets[number]
         end = offsets[number + 1]
-        # Whoever holds the set is among the records of its rarest item, the fewest that must be looked at.
+        # Anyone who holds the set is among the records of its rarest item, the fewest that must be looked at.
         rarest = wanted[start]
         for at in range(start + 1, end):
             if _n_records(holders, wanted[at]) < _n_records(holders, rarest):

@@ -68,7 +68,7 @@ class Threshold(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """Where the code of each attribute stands in the machine words of a row.
+    """Where the code of each attribute is in the machine words of a row.
 
     word, shift, mask : (n_attributes,) which word, how far from its lowest bit, and the bits it takes
     """
@@ -244,7 +244,7 @@ def keep(maps, loss, suppressed, levels, best):
 
 @inner
 def hand_over(best, lower, upper, suppressed):
-    """Note a box whose transformations cannot be told apart by class sizes."""
+    """Note a box whose transformations cannot be distinguished by class sizes."""
     for j in range(lower.shape[0]):
         best.found[best.n_found[0], j] = lower[j]
         best.uppers[best.n_found[0], j] = upper[j]

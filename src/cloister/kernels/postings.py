@@ -35,7 +35,7 @@ class Postings(NamedTuple):
 
 @inner
 def has(postings, one, patient):
-    """Whether a patient stands in a list."""
+    """Whether a patient is in a list."""
     if postings.dense[one] >= 0:
         word = postings.bits[postings.dense[one], patient >> 6]
         return (word >> np.uint64(patient & 63)) & np.uint64(1) != np.uint64(0)
@@ -68,7 +68,7 @@ def with_bits(
         row = np.repeat(dense, within[1:] - within[:-1])
         inside, some = row >= 0, members[begin : begin + AT_ONCE]
         word = row[inside] * np.int64(bits.shape[1]) + (some[inside] >> 6)
-        # Nobody stands in a list twice, so that adding a bit sets it.
+        # Nobody is in a list twice, so that adding a bit sets it.
         np.add.at(bits.reshape(-1), word, np.uint64(1) << (some[inside] & 63).astype(np.uint64))
     return Postings(first, starts, members, dense, bits)
 

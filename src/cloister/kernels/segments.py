@@ -1,7 +1,7 @@
 """The working copy of the rows inside a box: groups of equal rows, in segments that can no longer mix.
 
 A box is all transformations between a lower and an upper one. Rows in different classes of the upper one stay apart at
-every transformation of the box, so each such class is a contiguous *segment*. A segment is left out once it is decided:
+every transformation of the box, so each such class is a contiguous *segment*. A segment is omitted once it is decided:
 all of it suppressed (smaller than k even at the upper one) or all of it kept (every group reaches k even as it is).
 What remains shrinks as the box does, and so does the cost of everything done to it.
 
@@ -104,7 +104,7 @@ def _tally(pool, first, end, rise, k):
 def split(pool, span, rise, k, target):
     """Write the undecided parts of segments split by an attribute to ``target``; return size, segments, suppressed.
 
-    ``target`` names the first free group and the first free bound. Groups marked -1 are left out: a class below k stays
+    ``target`` names the first free group and the first free bound. Groups marked -1 are omitted: a class below k stays
     below k at every finer transformation, and one whose groups all reach k is kept throughout the box.
     """
     size = 0

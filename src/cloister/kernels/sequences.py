@@ -97,7 +97,7 @@ def sequence_order(
     Parameters
     ----------
     starts, values : sequence i is ``values[starts[i]:starts[i + 1]]``
-    groups : where groups of neighbours begin that are sorted each on its own; all together if not given
+    groups : where groups of neighbours begin that are sorted each on its own; all together by default
     """
     n = _check_sequences(starts, values)
     if groups is None:
@@ -167,7 +167,7 @@ def record_chunks(records: Records, split: Split, entries: Entries) -> Filled:
         raise ValueError("entries must have one offset a part")
     inside = np.flatnonzero(entries.place >= 0)
     part = np.repeat(np.arange(split.starts.size - 1), np.diff(entries.offsets))[inside]
-    # No part has more chunks than codes: this tells all chunks apart.
+    # No part has more chunks than codes: this distinguishes all chunks.
     key = entries.offsets[part] + entries.place[inside]
     first = np.empty(entries.code.size, dtype=np.int64)
     first[key[::-1]] = inside[::-1]

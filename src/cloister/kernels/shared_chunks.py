@@ -271,7 +271,7 @@ def _pool(
     heads = heads[order]
     number = np.full(code.size, -1, dtype=np.int32)
     number[heads] = np.arange(heads.size, dtype=np.int32)
-    # The level stands in the high bits: the maximum is that of the rarest occurrence, with its records.
+    # The level is in the high bits: the maximum is that of the rarest occurrence, with its records.
     states = (level[code].astype(np.int64) << LEVEL) + support
     state = states[heads]
     others = np.flatnonzero(pooled & ~is_first)

@@ -51,7 +51,7 @@ class Rule(NamedTuple):
 
 @inner
 def _place_of(masks, places, mask):
-    """Where a set of rows stands in the hash table, or could be put."""
+    """Where a set of rows is in the hash table, or could be put."""
     key = ONE
     for w in range(mask.shape[0]):
         key = hash_word(key, mask[w])

@@ -37,7 +37,7 @@ from .output_paths import custody_of, release_at
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsWithPlan(ClaimsOptions):
-    """The settings of claims whose plan stands in a job or is changed by a grid; ``sources`` are those of a job."""
+    """The settings of claims whose plan is in a job or is changed by a grid; ``sources`` are those of a job."""
 
     stated: ClaimsPlan
     sources: tuple[FileSource, FileSource] | None = None
@@ -72,7 +72,7 @@ class ClaimsShape:
         return PreparedClaims(options, run, joined)
 
     def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> ClaimsWithPlan:
-        """Return the settings of a part of a job, whose plan is a file or stands in the job."""
+        """Return the settings of a part of a job, whose plan is a file or is in the job."""
         plan, file = part.keywords["plan"], path
         if isinstance(plan, str):
             file = Path(plan)

@@ -28,7 +28,7 @@ class WrittenRelease:
 
     ``warnings``: facts of the release, which its report states as well
     ``notes``: how data were read, and what was taken for granted or can be done
-    ``exact``: figures for the custodian alone, who runs the command
+    ``exact``: figures for the custodian only, who runs the command
     """
 
     manifest: Manifest

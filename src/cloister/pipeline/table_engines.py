@@ -168,7 +168,7 @@ class PreparedOnEngine(PreparedRequest):
 class CountedTable:
     """A table as it was counted."""
 
-    tally: pl.DataFrame  # of the released columns; those that were not counted stand in it as missing
+    tally: pl.DataFrame  # of the released columns; those that were not counted are in it as missing
     roles: Mapping[str, Role]
     # released columns that were not counted: an id that becomes a number, and what stays where it is
     uncounted: tuple[str, ...] = ()
@@ -367,7 +367,7 @@ def _take_counted(
 
 
 def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Making:
-    """What is to be made: labels of values at the levels chosen, and the classes that are left out."""
+    """What is to be made: labels of values at the levels chosen, and the classes that are omitted."""
     recoded, labels = [], []
     for column, hierarchy in encoded_table.hierarchies.items():
         (level,) = protected.levels[column]

@@ -26,7 +26,7 @@ RECORDED = (Role.SENSITIVE, Role.KEPT)
 
 
 def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[DisclosiveColumn]:
-    """Refuse texts that most records have alone, and ids that are left out although they repeat.
+    """Refuse texts that most records have alone, and ids that are omitted although they repeat.
 
     Where patients are told apart, one row of each is looked at: a column left out that repeats there groups several of
     these patients into one person, as that of persons does with stays.

@@ -235,7 +235,7 @@ def by_column(
     example: object,
     columns: Sequence[str],
 ) -> dict[str, Value]:
-    """Return a value for each column: as given, or from words as typed; several may stand in one, apart by commas.
+    """Return a value for each column: as given, or from words as typed; several may be in one, apart by commas.
 
     Parameters
     ----------

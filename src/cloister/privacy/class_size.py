@@ -34,7 +34,7 @@ from .rule import (
 class KAnonymity(ClassRule):
     """Every equivalence class of the release has at least ``k`` records.
 
-    *Guarantee*: somebody who knows all quasi-identifiers of a patient, and that the patient is in the data, cannot
+    *Guarantee*: someone who knows all quasi-identifiers of a patient, and that the patient is in the data, cannot
     narrow the patient's record down to fewer than ``k``. Not promised: that the records of a class differ in
     anything else, so a diagnosis they share is disclosed; anything about columns that are not quasi-identifiers.
     Cost: one comparison a class.
@@ -66,8 +66,8 @@ class KAnonymity(ClassRule):
 class KPatients(ClassRule):
     """Every equivalence class of a release with several records a patient has at least ``k`` patients.
 
-    *Guarantee*: somebody who knows all quasi-identifiers of one record of a patient, and that it is in the data, cannot
-    narrow the patient down to fewer than ``k``. Not promised: anything against somebody who knows several records of
+    *Guarantee*: someone who knows all quasi-identifiers of one record of a patient, and that it is in the data, cannot
+    narrow the patient down to fewer than ``k``. Not promised: anything against someone who knows several records of
     the patient, which may leave fewer in common; k-anonymity's other limits. Cost: one pass over the cells.
 
     Monotone and closed: no patient leaves a class when records are added.
@@ -99,11 +99,11 @@ class KPatients(ClassRule):
 class NoAttack(ClassRule):
     """No attack on a record pays: what it gains, by the chance of success, is less than what it costs.
 
-    Somebody who re-identifies a record gains ``gain``, in whatever money, tries a record at a cost of ``cost``, and
+    Someone who re-identifies a record gains ``gain``, in whatever money, tries a record at a cost of ``cost``, and
     is right with a chance of 1 / (records of the class). So a class needs more than gain / cost records.
 
-    *Guarantee*: somebody who knows all quasi-identifiers of a patient, and that the patient is in the data, expects to
-    lose by an attack on any record, if these are the gain and the cost. Not promised: anything against somebody who
+    *Guarantee*: someone who knows all quasi-identifiers of a patient, and that the patient is in the data, expects to
+    lose by an attack on any record, if these are the gain and the cost. Not promised: anything against someone who
     gains more, pays less or does not count; k-anonymity's other limits. Cost: one comparison a class.
 
     Monotone and closed: a class only grows when records are added.
@@ -147,7 +147,7 @@ class AverageRisk(TableRule):
 
     That mean is the number of classes over the number of records. The smallest classes are suppressed until it holds.
 
-    *Guarantee*: somebody who knows all quasi-identifiers and links a record of the release at random to its class, then
+    *Guarantee*: someone who knows all quasi-identifiers and links a record of the release at random to its class, then
     guesses within it, is right in at most ``risk`` of the cases on average. Not promised: a bound for the single
     record; some classes may have one record only, so combine the rule with k-anonymity. Cost: one pass over the class
     sizes.
@@ -213,9 +213,9 @@ class KMap(PopulationRule):
     probability of at most ``significance``. That count is the least c for which a Poisson variable of mean k n / N is
     c or more with that probability (n records of the input, N people), at least 2 and at most k.
 
-    *Guarantee*: with a table, somebody who knows all quasi-identifiers of a person, but not who is in the data, is left
+    *Guarantee*: with a table, someone who knows all quasi-identifiers of a person, but not who is in the data, is left
     with at least ``k`` people for any record. With a size the same, up to an error of ``significance`` for each small
-    class of the population, if the input is a random sample of it. Not promised: anything against somebody who knows
+    class of the population, if the input is a random sample of it. Not promised: anything against someone who knows
     that the patient is in the data; k-anonymity is for that. Nor that the error is so small among the classes that were
     sampled: the test does not take account of a class being seen at all. Cost: one comparison a class.
 
@@ -324,7 +324,7 @@ class DeltaPresence(PopulationRule):
 
     It is the number of released records of the person's class over the number of people of that class.
 
-    *Guarantee*: somebody who knows all quasi-identifiers of a person, and the population table, concludes that the
+    *Guarantee*: someone who knows all quasi-identifiers of a person, and the population table, concludes that the
     person is in the release with a probability of at most ``upper``, and of at least ``lower``. Not promised: anything
     about a person outside the population table; anything once presence is known otherwise. Cost: one comparison a
     class.

@@ -5,8 +5,8 @@ P those in the input, the distance is the least work that turns one into the oth
 share times how far apart the two values are, from 0 to 1. The distances below differ only in that ground distance.
 
 For beta-likeness no value becomes much more likely in a class. Missing is no value that anybody gains certainty of, and
-there are two readings of the share of the others, neither always the stricter: among all records, as for somebody who
-does not know whether the patient's value is recorded, and among the records in which it is, as for somebody who does.
+there are two readings of the share of the others, neither always the stricter: among all records, as for someone who
+does not know whether the patient's value is recorded, and among the records in which it is, as for someone who does.
 Both are asked here, each with the share p in the input and the share q in the class taken in the same way. A class
 without any recorded value violates the rules. A value that becomes less likely is no violation.
 """
@@ -54,7 +54,7 @@ def equal_distance(histogram: Histogram) -> Figures:
 def ordered_distance(histogram: Histogram) -> Figures:
     """Return the distance of each class if values are apart by the values between them, shape (n_classes,).
 
-    The m recorded values stand in a row, neighbours 1 / (m - 1) apart. Missing has no place in the row: it is 1 apart
+    The m recorded values are in a row, neighbours 1 / (m - 1) apart. Missing has no place in the row: it is 1 apart
     from every value. With q and p the shares of missing in class and input, the figure is
 
         abs(q - p) + sum over i of abs(Q1 + ... + Qi - (1 - q) / (1 - p) (P1 + ... + Pi)) / (m - 1)
@@ -99,12 +99,12 @@ def hierarchical_distance(histogram: Histogram) -> Figures:
 
 
 def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figures:
-    """Ordered distance between the recorded values of each class and of the input, missing left out; 0 where none are.
+    """Ordered distance between the recorded values of each class and of the input, missing omitted; 0 where none are.
 
     Between two values of a class its cumulated share stands still while that of the input climbs, so the sum of the
     differences follows from where the second passes the first, and from sums of sums.
 
-    ``counts``, ``known``: records of each cell and of each class, missing left out.
+    ``counts``, ``known``: records of each cell and of each class, missing omitted.
     """
     n_values = len(histogram.whole) - (histogram.missing >= 0)
     if n_values < 2:
@@ -149,7 +149,7 @@ class TCloseness(ClassRule):
     ancestor; for codes. Missing is a value of its own: as far from every other as can be, unless the hierarchy groups
     it.
 
-    *Guarantee*: what somebody learns of a patient's value by finding the class, over knowing the input as a whole, is
+    *Guarantee*: what someone learns of a patient's value by finding the class, over knowing the input as a whole, is
     bounded by ``t`` as the share of records whose value would have to change, weighted by how far. Not promised: a
     bound for the single value (a rare one may become many times as likely; see beta-likeness). Cost: one pass over the
     cells; ``hierarchical`` sorts them and passes once a level.

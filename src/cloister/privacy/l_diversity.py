@@ -2,7 +2,7 @@
 
 In all three a missing value is no value: it is not one of the l, and shares are those among the records of the class in
 which the value is recorded. That is the strict reading: counting missing records in the total would make each recorded
-value look rarer than it is to somebody who knows that the patient has one. A class without any recorded value violates
+value look rarer than it is to someone who knows that the patient has one. A class without any recorded value violates
 each of the rules.
 """
 
@@ -43,8 +43,8 @@ from .rule import (
 class LDiversity(ClassRule):
     """Every class has at least ``l`` distinct values of a sensitive column.
 
-    *Guarantee*: somebody who finds the class of a patient is left with at least ``l`` possible values of the column.
-    Not promised: that they are equally likely (one value may stand in nearly all records of the class) or differ in
+    *Guarantee*: someone who finds the class of a patient is left with at least ``l`` possible values of the column.
+    Not promised: that they are equally likely (one value may be in nearly all records of the class) or differ in
     meaning (two names of one disease are two values). Missing is not one of the ``l``. Cost: one pass over the cells.
 
     Monotone and closed: no value leaves a class when records are added.
@@ -80,7 +80,7 @@ class EntropyLDiversity(SensitiveRule):
 
     *Guarantee*: the values of a class are at least as uncertain as ``l`` equally frequent ones, on average over the
     values. Not promised: a bound for the single value (the most frequent may have more than 1 / ``l``); different
-    meanings. Missing values are left out. Cost: one pass over the cells.
+    meanings. Missing values are omitted. Cost: one pass over the cells.
 
     Not monotone: records that repeat one value lower the entropy. Closed: entropy is concave, so that of a union is at
     least the mean of those of its parts.
@@ -130,7 +130,7 @@ class RecursiveLDiversity(SensitiveRule):
 
     *Guarantee*: an adversary who can exclude up to ``l`` - 2 values for a patient still does not see one value with a
     probability of c / (1 + c) or more. Not promised: anything against who excludes more; different meanings. Missing
-    values are left out. Cost: one sort of the cells.
+    values are omitted. Cost: one sort of the cells.
 
     Not monotone: records that repeat the most frequent value break it. Closed: over a union, r1 is at most the sum of
     those of the parts, and the tail at least the sum of theirs.
@@ -181,11 +181,11 @@ class AlphaKAnonymity(SensitiveRule):
     """Every class has at least ``k`` records, and no sensitive value a share of more than ``alpha`` in any class.
 
     Shares are those among the records in which the value is recorded: with missing ones in the total, each value would
-    look rarer than it is to somebody who knows that the patient has one. They do count for ``k``. A class without any
+    look rarer than it is to someone who knows that the patient has one. They do count for ``k``. A class without any
     recorded value violates the rule. All values are protected alike (the general form of the paper).
 
-    *Guarantee*: somebody who finds the class of a patient concludes no value of the column with a probability above
-    ``alpha``. Not promised: anything against somebody who can exclude values; different meanings. Cost: one pass over
+    *Guarantee*: someone who finds the class of a patient concludes no value of the column with a probability above
+    ``alpha``. Not promised: anything against someone who can exclude values; different meanings. Cost: one pass over
     the cells.
 
     Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its

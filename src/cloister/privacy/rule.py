@@ -258,7 +258,7 @@ def most_by_share(classes: EquivalenceClasses, rule: ClassRule, holds: Mask, sha
     counts = recorded_counts(histogram)
     total = class_sums(histogram, counts)
     kept = np.where(holds, total, most_at_share(total - class_maxima(histogram, counts), total, share))
-    # What is missing counts for no share, but stands in no class without a recorded value.
+    # What is missing counts for no share, but is in no class without a recorded value.
     return np.where(kept > 0, kept + classes.sizes - total, 0)
 
 

@@ -264,7 +264,7 @@ class SampleUniqueness(TableRule):
 
     Records alone in their class are suppressed until that is so.
 
-    *Guarantee*: somebody who knows all quasi-identifiers and who is in the data singles out at most this share of the
+    *Guarantee*: someone who knows all quasi-identifiers and who is in the data singles out at most this share of the
     released records. Not promised: anything about classes of two or three; combine the rule with others. Cost: one pass
     over the classes of one record.
 
@@ -297,11 +297,11 @@ class PopulationUniqueness(TableRule):
     Estimators: ``zayatz``, ``pitman``, ``snb`` (slide negative binomial), or ``dankar``, the rule of Dankar et al.
     that picks among them: Pitman's where at most a tenth of the population is sampled; else the lesser of the slide
     negative binomial and Zayatz's. Where Pitman's or the slide negative binomial has no solution, or one that is a
-    limit within rounding, Zayatz's, which always has one, stands in.
+    limit within rounding, Zayatz's, which always has one, is in.
 
     *Guarantee*: none that can be proved: the estimate says that at most this share of the records could be linked, with
-    certainty, to one person of the population by somebody who knows all quasi-identifiers of everybody. Not promised:
-    that the estimate is right; anything against somebody who knows who is in the data; anything about people who share
+    certainty, to one person of the population by someone who knows all quasi-identifiers of everybody. Not promised:
+    that the estimate is right; anything against someone who knows who is in the data; anything about people who share
     their quasi-identifiers with one other. Cost: some dozen estimates, a few milliseconds each.
 
     Neither monotone nor closed: classes that are joined change what the estimators conclude from the larger classes,

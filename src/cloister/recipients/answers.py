@@ -103,7 +103,7 @@ def _pairs_of(pairs: object) -> list[Asked]:
 
 
 def most_left_out(left_out: int | str) -> int:
-    """Return how many records were left out at most: a count, or ``<5``."""
+    """Return how many records were omitted at most: a count, or ``<5``."""
     return left_out if isinstance(left_out, int) else int(left_out.removeprefix("<")) - 1
 
 
@@ -159,7 +159,7 @@ class ChunkAnswers(Answers):
 
     @property
     def left_out(self) -> int:
-        """Records that were left out, at most; with a table alone some are."""
+        """Records that were omitted, at most; with a table alone some are."""
         return 0 if self.table is None else self.table.left_out
 
     def count(self, codes: Sequence[str], where: Conditions | None = None) -> CountBounds:
@@ -214,7 +214,7 @@ class ChunkAnswers(Answers):
     def count_by(self, codes: Sequence[str], name: str) -> pl.DataFrame:
         """Return the bounds for each label of a column of classes: label, lower, expected, upper.
 
-        Records that were left out may have any label, and count above each.
+        Records that were omitted may have any label, and count above each.
         """
         own = self.labels_of_classes(name)
         found = [(label, self.counts.count(codes, (own.eq_missing(label)).to_numpy())) for label in own.unique().sort()]
@@ -256,7 +256,7 @@ class TermAnswers(Answers):
         query = tuple(sorted(numbers[code] for code in named if code in numbers))
         terms = sorted({int(term) for term in sets.term_of[list(query)]})
         held = sets.counted.count(tuple(terms)) if terms else self.released.n_records
-        if gone:  # whoever lost it, or was left out with nothing else
+        if gone:  # anyone who lost it, or was omitted with nothing else
             return CountBounds(0, 0.0, held + (0 if terms else self.left_out))
         return CountBounds(self._least(query, terms, held), float(sets.answers([query])[0]), held)
 

@@ -1,6 +1,6 @@
 """What follows from the files of a release: parts of its manifest, its codebook, and what its report counts.
 
-A release is written as what its maker states and what follows from its files. Whoever verifies it derives the same
+A release is written as what its maker states and what follows from its files. Anyone who verifies it derives the same
 again, by the same functions, and compares.
 """
 

@@ -1,7 +1,7 @@
 """What a report shows beside the manifest: class sizes, labels and how many have them, signs of identifiers.
 
 What the recipient gets is a function of the released files, and is recomputed by the same function when a release is
-verified. Counts of the original are for the custodian alone: beside the released ones they tell what was left out.
+verified. Counts of the original are for the custodian only: beside the released ones they tell what was omitted.
 """
 
 import datetime
@@ -51,7 +51,7 @@ class ReportCounts:
     by: str
     columns: tuple[Counted, ...]  # those whose labels are counted
     # name and text of each released file, or the tally of that, for signs of identifiers; columns that only number
-    # records left out
+    # records omitted
     files: Mapping[str, pl.DataFrame] = field(repr=False)
     # patients made up from released labels, by column
     examples: tuple[Mapping[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""What stands in every manifest, whatever the shape; and the rules by which every manifest is read and written.
+"""What is in every manifest, whatever the shape; and the rules by which every manifest is read and written.
 
 Types are strict and frozen, and refuse unknown keys: nothing that a releaser could write freely is left but names of
 columns and files. What does not fit its type was not written by cloister.
@@ -63,7 +63,7 @@ class Section(BaseModel):
 
     @classmethod
     def of_known(cls, **fields: object) -> Self:
-        """Return the section of these fields; what is None is left out where it may be."""
+        """Return the section of these fields; what is None is omitted where it may be."""
         required = {name for name, field in cls.model_fields.items() if field.is_required()}
         return cls.model_validate({name: one for name, one in fields.items() if one is not None or name in required})
 

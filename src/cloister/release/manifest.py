@@ -30,7 +30,7 @@ GENERALIZED = ("cba", "ugaclip", "apriori", "generalization")
 
 
 class UntypedManifest(BaseModel):
-    """What a manifest says of itself before its type is known, whoever wrote it: any of it may be anything."""
+    """What a manifest says of itself before its type is known, anyone who wrote it: any of it may be anything."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

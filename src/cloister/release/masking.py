@@ -21,7 +21,7 @@ def below(bound: int) -> str:
 
 
 def masked_total(released: int, left_out: int | str) -> int | str:
-    """Return how many there were in all; of fewer than N left out, written ``<N``, no more than that follows."""
+    """Return how many there were in all; of fewer than N omitted, written ``<N``, no more than that follows."""
     return left_out + released if isinstance(left_out, int) else below(released + int(left_out[1:]))
 
 

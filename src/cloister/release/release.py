@@ -55,7 +55,7 @@ class Attacked(Protocol):
         """Return what follows from the released files, for the recipient."""
 
     def summary(self) -> Figures:
-        """Return all figures, for the custodian alone."""
+        """Return all figures, for the custodian only."""
 
 
 class AttackOnFiles(Protocol):
@@ -240,7 +240,7 @@ class Release(ABC):
 
 @dataclass(frozen=True, repr=False)
 class DataFileRelease(Release):
-    """Protected data whose records stand in one file."""
+    """Protected data whose records are in one file."""
 
     frame: pl.DataFrame = field(repr=False)  # the records as the data file has them
     # format, delimiter: how it is written: csv or parquet
@@ -300,6 +300,6 @@ def check_apart(target: Path, custodian_dir: Path | None, crosswalk: Path | None
 
 
 def is_internal(folder: Path) -> bool:
-    """Whether a folder holds what a release wrote for the custodian alone, and nothing else."""
+    """Whether a folder holds what a release wrote for the custodian only, and nothing else."""
     names = {entry.name for entry in folder.iterdir()}
     return {INTERNAL} <= names <= {INTERNAL, REPORT, FIGURES} and holds_files_alone(folder)

@@ -141,9 +141,9 @@ def render_report(
 ) -> str:
     """Return the HTML page of a manifest.
 
-    ``figures``: class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are
+    ``figures``: class sizes, labels and signs of identifiers, as ``report.json`` has them; omitted where there are
        none
-    ``exact``: figures for the custodian alone; their page must not be part of a release
+    ``exact``: figures for the custodian only; their page must not be part of a release
     """
     warnings = warnings_of(manifest, figures or {})
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact, warnings)

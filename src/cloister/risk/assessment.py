@@ -1,6 +1,6 @@
 """An assessment: all numbers about an attacker who has the data, for their custodian.
 
-Of histories: what somebody finds who knows some events of a patient, pairs of a code and an age, or claims.
+Of histories: what someone finds who knows some events of a patient, pairs of a code and an age, or claims.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class TableAssessment:
 
     Attributes
     ----------
-    population : risk from somebody who does not know it; None where nothing is known of the population
+    population : risk from someone who does not know it; None where nothing is known of the population
     """
 
     n_records: int
@@ -264,7 +264,7 @@ def known_of(
         return None
     keyed = some.select(PATIENT, *columns)
     if cells is not None:
-        # the same event of somebody with other quasi-identifiers is another event, so that it is no match
+        # the same event of someone with other quasi-identifiers is another event, so that it is no match
         keyed = keyed.with_columns(pl.Series(_CELL, cells[some[PATIENT].to_numpy()]))
     names = keyed.columns[1:]
     if attackers.repeats:

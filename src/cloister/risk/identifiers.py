@@ -1,7 +1,7 @@
 """Columns that say who a record is of: by their names, by the form of their values, or by undoing a protection.
 
 k-anonymity is about the quasi-identifiers. It is worth little where another column repeats one of them more finely than
-it is released, where a text names its patient, or where the column left out says that a patient has several records.
+it is released, where a text names its patient, or where the column omitted says that a patient has several records.
 """
 
 import re
@@ -121,7 +121,7 @@ _PATIENTS = re.compile(
 
 
 def is_named_patient(name: str) -> bool:
-    """Whether the name of a column says that it tells patients apart.
+    """Whether the name of a column says that it distinguishes patients.
 
     Examples
     --------
@@ -225,18 +225,18 @@ MOST_RECORDS = 100_000  # more are not looked at, but every second, third ... of
 FREE = 0.5  # share of the records with a text of several words that no other record has
 WORDS = r"\p{L}{2,}\P{L}+\p{L}{2,}"
 ONE_PERSON = 0.8  # of the doubt about a value that whose record it is takes away: people grow older meanwhile
-GROUPS = 0.05  # a column with fewer values than this share of the records tells groups apart, not patients
+GROUPS = 0.05  # a column with fewer values than this share of the records distinguishes groups, not patients
 
 
 def repeated_patients(
     columns: Mapping[str, pl.Series], quasi_identifiers: Iterable[pl.Series]
 ) -> list[DisclosiveColumn]:
-    """Return the columns left out that tell patients apart who have several records.
+    """Return the columns omitted that distinguish patients who have several records.
 
     Such a column has many values, some of them in several records, and is called after patients; or records of the same
     value agree, as those of one person do, in two quasi-identifiers of which neither says the other. A ZIP code says
     the county, a birth date the age in years and in groups: those are one thing said. Numbers with decimals, weights of
-    a survey and what equal quasi-identifiers determine tell no patients apart.
+    a survey and what equal quasi-identifiers determine distinguish no patients.
     """
     found, many = [], {}
     for name, values in columns.items():
@@ -258,7 +258,7 @@ def repeated_patients(
 
 
 def _may_tell(name: str, values: pl.Series, quasi_identifiers: Sequence[pl.Series]) -> bool:
-    """Whether a column may tell patients apart although its name does not say so.
+    """Whether a column may distinguish patients although its name does not say so.
 
     Not a weight of a survey, nor where more than one in twenty values is a number with decimals.
     """

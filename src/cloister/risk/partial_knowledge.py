@@ -1,4 +1,4 @@
-"""What somebody finds who knows some items of a patient: codes, or pairs of a code and an age.
+"""What someone finds who knows some items of a patient: codes, or pairs of a code and an age.
 
 Sets of a few items are counted; sets of many are sampled, with an interval.
 """

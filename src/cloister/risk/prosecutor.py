@@ -1,4 +1,4 @@
-"""Risk by class size: of somebody who knows that the patient is in the data, and against a population.
+"""Risk by class size: of someone who knows that the patient is in the data, and against a population.
 
 Columns of text become numbered cells and classes; the prosecutor's risk is 1 / the size of the patient's class. The
 marketer's risk needs what 1 / F is expected to be for a class with f records in the sample, F its people, under models
@@ -69,7 +69,7 @@ AGREEMENT = 1e-9  # how far a risk may lie above the threshold by rounding alone
 
 
 def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
-    """Prosecutor risk of records that stand in classes of these sizes."""
+    """Prosecutor risk of records that are in classes of these sizes."""
     records = int(sizes.sum())
     ordered = sizes.sort()
     bands = [("1", sizes == 1)]
@@ -124,7 +124,7 @@ LARGE = 50  # from so many records on, 1 / F is computed from mean and variance 
 def expected_reciprocals(sample: Sample, model: str) -> Numbers:
     """Return the expectation of 1 / F given the records of the class, for each size of the sample, shape (n_sizes,).
 
-    Where a model has no solution, Zayatz's stands in, as in the estimates of population uniques.
+    Where a model has no solution, Zayatz's is in, as in the estimates of population uniques.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Special uniques: records that few columns are enough to find; and which columns tell records apart."""
+"""Special uniques: records that few columns are enough to find; and which columns distinguish records."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,12 +22,12 @@ MOST_CELLS = 1_000_000_000
 """Classes times sets of columns up to which the usual size is looked at unasked: some half a minute."""
 
 MOST_BYTES = 4 * 2**30  # memory for what is known of sets of columns of one size, at most
-SHOWN = 10  # sets of columns of each size that are listed, those that tell most apart
+SHOWN = 10  # sets of columns of each size that are listed, those that distinguish most
 
 
 @dataclass(frozen=True)
 class Separation:
-    """How well some columns tell records apart.
+    """How well some columns distinguish records.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def allowed_largest(grouped: GroupedRecords, wanted: int | None) -> int:
 
 
 def separation_of(grouped: GroupedRecords) -> Separation:
-    """Return how well all columns of the records together tell them apart."""
+    """Return how well all columns of the records together distinguish them."""
     sizes, records = grouped.sizes, grouped.n_records
     every = records * (records - 1) // 2
     separation = 1 - int((sizes * (sizes - 1) // 2).sum()) / every if every else 0.0
@@ -110,7 +110,7 @@ def separation_of(grouped: GroupedRecords) -> Separation:
 
 
 def find_special_uniques(grouped: GroupedRecords, largest: int, threads: int = 1) -> SpecialUniques:
-    """Return the minimal sample uniques of up to ``largest`` columns, and how well sets of columns tell records apart.
+    """Return the minimal sample uniques of up to ``largest`` columns, and how well sets of columns distinguish records.
 
     Sets of columns are gone through by size. What is unique by a part of a set is unique by the set: such records
     need not be looked at again, and what else stands alone is a minimal sample unique.

@@ -179,7 +179,7 @@ def projected_bounds(problem: SearchProblem) -> Iterator[float]:
 
     For lattices that no search sees the end of, from some of the attributes at a time. What a transformation suppresses
     because a class is too small in some attributes, it suppresses in all of them: a class only splits as further ones
-    tell records apart. So a safe transformation is safe in every projection, and loses there no more than it does in
+    distinguish records. So a safe transformation is safe in every projection, and loses there no more than it does in
     the same attributes of the whole table. The attributes are dealt into groups, each is searched by itself, and what
     they lose at least adds up to a bound for the table.
 

@@ -245,7 +245,7 @@ class Lattice:
         return [each for each, is_known in zip(above, found.tolist(), strict=True) if not is_known]
 
     def key(self, levels: Transformation) -> tuple[float, float, float, Transformation]:
-        """Where a transformation stands in the order in which they are tried, lowest ranks first."""
+        """Where a transformation is in the order in which they are tried, lowest ranks first."""
         first = sum(added[level] for added, level in zip(self._first, levels, strict=True))
         second = sum(added[level] for added, level in zip(self._second, levels, strict=True))
         return sum(levels), round(first, DECIMALS), round(second, DECIMALS), levels

@@ -1,6 +1,6 @@
 """What a search is given: a lattice of transformations, what each costs, how many records it suppresses. Never rows.
 
-And what it tells whoever watches it: how far it has come.
+And what it tells anyone who watches it: how far it has come.
 """
 
 import math

@@ -192,7 +192,7 @@ class SearchRun:
         complete : whether the search has come to its end
         bound : proven lower bound on the loss of any safe transformation; None where the best transformation is proven
             to be the best
-        among : candidates to choose from; all that were measured and are safe if not given
+        among : candidates to choose from; all that were measured and are safe by default
         """
         candidates = self._winners if among is None else among
         if not candidates:

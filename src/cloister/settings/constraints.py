@@ -54,7 +54,7 @@ class Interval(GroupedMetadata):
     kind : int or float
     low, high : the bounds; None for none
     closed : which bounds are allowed themselves: "both", "left", "right" or "neither"
-    what : what the number is, as "a share"; by its kind unless given
+    what : what the number is, as "a share"; by its kind by default
 
     Examples
     --------

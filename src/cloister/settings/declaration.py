@@ -110,7 +110,7 @@ class Setting:
 
     @property
     def in_toml(self) -> Kind:
-        """Its type in a job, with what limits it; None where it may be left out."""
+        """Its type in a job, with what limits it; None where it may be omitted."""
         assert self.key is not None
         parts = [part for part in get_args(self.kind) if part not in (NoneType, ColumnAssignments)]
         kind = self.key.kind or (parts[0] if self.by_column or NoneType in get_args(self.kind) else self.kind)
@@ -171,7 +171,7 @@ def settings_given(options: object) -> Given:
 def command_words(record: type, given: Keywords, skipped: Iterable[str] = ()) -> list[str]:
     """Return the words of a command whose settings a record declares, for values by their keys in a job.
 
-    ``skipped``: names of fields that are left out
+    ``skipped``: names of fields that are omitted
     """
     words: list[str] = []
     for one in settings_of(record):
@@ -185,7 +185,7 @@ def command_words(record: type, given: Keywords, skipped: Iterable[str] = ()) ->
 
 
 def check_settings(record: type, given: Keywords) -> None:
-    """Refuse numbers and words that a setting does not have, whoever gave them; ``given`` by names of fields."""
+    """Refuse numbers and words that a setting does not have, anyone who gave them; ``given`` by names of fields."""
     for one in settings_of(record):
         value, limit = given.get(one.name), one.constraint
         is_checked = isinstance(value, int | float) if isinstance(limit, Interval) else isinstance(limit, OneOf)

@@ -143,7 +143,7 @@ _DAY = (("%d",), ("%m", "%b", "%B"), ("%Y", "%y"))
 """Of each of these, a date has one."""
 
 TIME_AFTER = r"[ T]+[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?: ?[AaPp]\.?[Mm]\.?)?"
-"""A time of the day that may follow any date; it is left out."""
+"""A time of the day that may follow any date; it is omitted."""
 
 UNIT_NUMBER = r"^([$€£¥]?) ?([+-]?(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.[0-9]+)?) ?([A-Za-zµ%°][A-Za-z0-9µ%°/²³^]*|)$"
 """A number with a currency before it or a unit behind it; commas part thousands."""
@@ -168,7 +168,7 @@ class DateFormat:
 
     @property
     def has_time(self) -> bool:
-        """Whether a time of the day follows, which is left out."""
+        """Whether a time of the day follows, which is omitted."""
         return "%H" in self.strptime
 
     def fits(self, text: str) -> bool:

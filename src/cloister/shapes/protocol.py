@@ -23,7 +23,7 @@ from cloister.settings.run_options import RunOptions
 
 from .registry import SHAPES, load
 
-if TYPE_CHECKING:  # whoever only verifies or attacks loads no search
+if TYPE_CHECKING:  # anyone who only verifies or attacks loads no search
     from cloister.search.problem import Report
 
 Rows = list[tuple[str, str]]
@@ -32,7 +32,7 @@ Read = TypeVar("Read")
 
 
 class ProgressListener(Protocol):
-    """How a run tells somebody who waits for it what it does; a front end has one."""
+    """How a run tells someone who waits for it what it does; a front end has one."""
 
     def note(self, text: str, *, always: bool = False) -> None:
         """Say something that is not the result; ``always`` where even a quiet run says it."""
@@ -91,7 +91,7 @@ class Prepared(ABC):
     run: Run
     original: Original
     recorded: tuple[str, ...] = ()  # columns that are released as recorded, one row a patient
-    how_read: Sequence[str] = ()  # what was changed and left out while the data were read, for the custodian
+    how_read: Sequence[str] = ()  # what was changed and omitted while the data were read, for the custodian
 
     @abstractmethod
     def protect(self) -> Release:

@@ -195,7 +195,7 @@ def read_claim_tables(patients: Place, claims: Place, **how: Unpack[HowRead]) ->
 
 
 def read_claims(place: Place, **how: Unpack[HowRead]) -> Source:
-    """The table of claims; as packed text where it stands in a large file of its own."""
+    """The table of claims; as packed text where it is in a large file of its own."""
     if isinstance(place, Query) or parse_profile(place) is not None:
         return read_table(place, "claims", **how)
     return read_packed(place, **how)

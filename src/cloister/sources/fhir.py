@@ -364,7 +364,7 @@ def referred_id(reference: str | None, kind: str) -> str | None:
 
 
 def _subject(resource: _Resource, element: str = "subject") -> tuple[str | None, str | None]:
-    """Whose a resource is, by an element of it; and why it is left out, if it is of another than a patient."""
+    """Whose a resource is, by an element of it; and why it is omitted, if it is of another than a patient."""
     reference = resource.text(element, "reference")
     patient = referred_id(reference, "Patient") if resource.text(element, "type") in (None, "Patient") else None
     is_other = reference is not None and patient is None

@@ -165,7 +165,7 @@ def _visits(files: Files) -> pl.DataFrame:
 
 
 def _concepts(files: Files, wanted: str, *, needed: bool = False) -> pl.DataFrame:
-    """CONCEPT: each id with one of its columns; the concept that stands for none is left out."""
+    """CONCEPT: each id with one of its columns; the concept that stands for none is omitted."""
     found = files.table("concept", ("concept_id", wanted), may_lack=not needed)
     own = _numbers(found).filter(pl.col("concept_id").is_not_null() & (pl.col("concept_id") != NO_CONCEPT))
     return own.select("concept_id", wanted).unique("concept_id", keep="first", maintain_order=True)

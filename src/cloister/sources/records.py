@@ -25,7 +25,7 @@ from .columns import FILE, ID, ROW, parse_dates
 
 TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
 ZIP = b"PK\x03\x04"
-LEFT = "\0left"  # The column with why a record is left out
+LEFT = "\0left"  # The column with why a record is omitted
 NOTHING = pl.lit(None, dtype=pl.String)
 ENCRYPTED = 1  # The flag of a file in an archive that is encrypted
 
@@ -66,12 +66,12 @@ class SourceRecords:
         self.refuse(again, f"the id of {what} that is there already", "Leave one of each there")
 
     def without(self, left_out: pl.Series, why: str) -> "SourceRecords":
-        """The records that are not to be left out, with a note on how many are."""
+        """The records that are not to be omitted, with a note on how many are."""
         left_out = left_out.fill_null(value=False)
         return SourceRecords(self.frame.filter(~left_out), self.unit, self.notes).with_note(int(left_out.sum()), why)
 
     def with_note(self, count: int, why: str) -> "SourceRecords":
-        """The same with a note on how many were left out."""
+        """The same with a note on how many were omitted."""
         said = f"{count:,} {self.unit}s were" if count > 1 else f"1 {self.unit} was"
         return replace(self, notes=(*self.notes, f"{said} left out: {why}")) if count else self
 

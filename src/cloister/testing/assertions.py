@@ -65,7 +65,7 @@ def assert_every_patient_shares(
     frame : any number of rows a patient, such as released trajectories
     patient : column of ids
     k : patients, from 1
-    columns : what is compared; all columns but ``patient`` if not given
+    columns : what is compared; all columns but ``patient`` by default
     """
     if columns is None:
         import narwhals as nw  # 0.1 s
@@ -83,7 +83,7 @@ def assert_combinations_are_shared(records: Iterable[Collection[str]], m: int, k
     Parameters
     ----------
     records : the codes, or generalized terms, of each patient; one that is repeated counts once
-    m : most codes that somebody knows, from 1
+    m : most codes that someone knows, from 1
     k : from 1
 
     Examples

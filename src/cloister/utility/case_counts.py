@@ -193,7 +193,7 @@ class QueryErrors:
     # average_relative_error: over the queries that are answered by some record; NaN where there are none
     average_relative_error: float
     deviation: float  # standard deviation of ARE over the estimates
-    # answered, unanswerable: queries with a true answer above 0, and those that are left out as theirs is 0
+    # answered, unanswerable: queries with a true answer above 0, and those that are omitted as theirs is 0
     answered: int
     unanswerable: int
     by_size: dict[int, tuple[float, int]]  # number of codes -> (ARE, answered queries)

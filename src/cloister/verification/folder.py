@@ -62,7 +62,7 @@ def verify_folder(
         ``original`` of chunks
     privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
         or in words
-    visit : of a privacy policy that is a file of visits, the column that tells them apart
+    visit : of a privacy policy that is a file of visits, the column that distinguishes them
     how : how the original and a file of visits are read, where they are files; see
         `cloister.settings.reading.ReadingWords`. A delimiter that cannot be detected is that of the release;
         ``missing`` is of all but tables without codes

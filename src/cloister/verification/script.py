@@ -169,7 +169,7 @@ def read_findings(rows: Sequence[tuple[object, ...]] | None) -> tuple[Finding, .
 def note(checks: Checks, findings: Iterable[Finding]) -> bool:
     """Note promises that are kept or broken, and return whether none is broken.
 
-    A promise without a number is for whoever has what the files lack: the original, a policy or a population.
+    A promise without a number is for anyone who has what the files lack: the original, a policy or a population.
     """
     for one in findings:
         if one.violations is not None:

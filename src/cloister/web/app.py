@@ -107,7 +107,7 @@ class Application:
     works: Works = field(default_factory=Works)
     # on releases, by the hashes of their files
     verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
-    # of the runs that made releases, by the same: for the custodian alone, and no part of a release
+    # of the runs that made releases, by the same: for the custodian only, and no part of a release
     notes: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -238,7 +238,7 @@ def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Re
 
 
 def status_of(error: CloisterError) -> int:
-    """Return the status of a page that an error is on: 409 where somebody else's work would be lost."""
+    """Return the status of a page that an error is on: 409 where someone else's work would be lost."""
     return 409 if type(error).__name__ == "Conflict" else 400  # its module loads dataframes
 
 

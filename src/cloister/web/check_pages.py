@@ -137,7 +137,7 @@ def _read_decisions(folder: Path, hashes: Mapping[str, str]) -> list[Given]:
 
 
 def decide(visit: RequestContext) -> Response:
-    """Write down that somebody approves or refuses a release, beside it: the folder itself stays as it was verified."""
+    """Write down that someone approves or refuses a release, beside it: the folder itself stays as it was verified."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
     hashes = hashes_of(folder)

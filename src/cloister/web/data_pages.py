@@ -208,7 +208,7 @@ def _together(visit: RequestContext, sample: FirstRecords, chosen: Sequence[str]
 
 
 def together(visit: RequestContext) -> Response:
-    """Return how well the columns that are ticked tell records apart."""
+    """Return how well the columns that are ticked distinguish records."""
     sample = read_part(visit)
     chosen = [visit.say(f"role-{place}") for place in range(len(sample.columns))]
     return visit.shown("together", together=_together(visit, sample, chosen), sample=sample)

@@ -100,7 +100,7 @@ class Measurable:
 
     @property
     def most(self) -> int:
-        """Transformations that can be measured while somebody waits."""
+        """Transformations that can be measured while someone waits."""
         return max(1, min(MOST_DRAWN, MOST_COUNTED // max(1, self.table.problem.task.rows.records.size)))
 
     @property
@@ -191,7 +191,7 @@ class DataRead:
             return self._once(key, make, is_small=True)
 
     def together(self, folder: Path, called: str, source: FileSource, columns: Sequence[str]) -> Separation | None:
-        """Return how well some columns together tell records apart; None for no column."""
+        """Return how well some columns together distinguish records; None for no column."""
         read = self.source(folder, called, source)
         known = [column for column in columns if column in read.frame.columns]
         if not known:

@@ -95,7 +95,7 @@ def start_exploring(visit: RequestContext) -> Response:
 
 
 def _plan_file(plan: str | Keywords, file: Path) -> str:
-    """The name of a file with the plan of a job, which is written where the plan stands in the job itself."""
+    """The name of a file with the plan of a job, which is written where the plan is in the job itself."""
     if isinstance(plan, str):
         return plan
     write_private(file, toml_of(plan).encode())

@@ -77,7 +77,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class BoundField:
-    """A field as it is shown: what stands in it, and what is wrong with that."""
+    """A field as it is shown: what is in it, and what is wrong with that."""
 
     spec: Spec
     text: str = ""
@@ -165,7 +165,7 @@ def bind_fields(specs: Iterable[Spec], section: Keywords, errors: Mapping[str, s
 
 
 def _text(value: object) -> str:
-    """A value of TOML as it stands in a field."""
+    """A value of TOML as it is in a field."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -32,7 +32,7 @@ HEADERS = {
 }
 SAFE = ("GET", "HEAD")
 OWN = ("same-origin", "none")
-"""How a browser calls a request of our own page, or one that somebody typed."""
+"""How a browser calls a request of our own page, or one that someone typed."""
 
 ANY_PORT = re.compile(r":[0-9]{1,5}\Z")
 MOST_BYTES = 4 * 2**20
@@ -42,15 +42,15 @@ EXPIRED, USED, REFUSED = "Session expired", "This link was used", "Request refus
 
 
 class Guard:
-    """Lets in whoever opened the address with the token, from this machine alone, and nobody else.
+    """Lets in anyone who opened the address with the token, from this machine alone, and nobody else.
 
     *Guarantee*: no other site, page or program without the token reads or changes anything, though it runs in the same
-    browser. Not promised: anything against whoever can read the memory or the files of the same user.
+    browser. Not promised: anything against anyone who can read the memory or the files of the same user.
 
     Parameters
     ----------
-    hosts : what a browser may call us; anything else may be another name that somebody had point here. Without a port
-        any will do, as it is whoever forwards one to our socket that chooses it
+    hosts : what a browser may call us; anything else may be another name that someone had point here. Without a port
+        any will do, as it is anyone who forwards one to our socket that chooses it
     base : how the address begins; ``https`` behind a proxy
     name : of this server, for its cookie: a browser sends the cookies of all ports of a machine to each
 
@@ -145,7 +145,7 @@ class Guard:
 
 
 def _closed_page(title: str, why: str) -> HTMLResponse:
-    """The page for whoever is not let in and can load nothing: its style is inside, and named by its hash."""
+    """The page for anyone who is not let in and can load nothing: its style is inside, and named by its hash."""
     style = style_alone()
     page = templates().get_template("closed.html").render(title=title, why=why, style=style)
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()

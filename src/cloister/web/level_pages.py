@@ -62,7 +62,7 @@ def _levels(visit: RequestContext, found: Measurable) -> list[int]:
 
 
 def _read_pinned(visit: RequestContext, problem: SearchProblem) -> list[tuple[int, ...]]:
-    """The transformations that are pinned, each once; what is none is left out."""
+    """The transformations that are pinned, each once; what is none is omitted."""
     found = []
     for word in visit.every("pin"):
         levels = tuple(int(part) for part in word.split(".") if part.isdecimal() and len(part) < 6)

@@ -72,7 +72,7 @@ def _specs(visit: RequestContext) -> list[Spec]:
 
 
 def _section(visit: RequestContext, specs: Sequence[Spec]) -> Given:
-    """The section with what the form says; k of the whole job stands in it as well."""
+    """The section with what the form says; k of the whole job is in it as well."""
     section = visit.state.section(visit.part)
     if visit.state.job.parts[visit.part].shape != CLAIMS and "k" not in section and "k" in visit.state.content:
         section["k"] = visit.state.content["k"]

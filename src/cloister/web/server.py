@@ -102,7 +102,7 @@ def _unix(path: Path) -> socket.socket:
         bound.close()
         bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         bound.bind(str(path))
-        bound.listen()  # from here on another server finds that somebody answers
+        bound.listen()  # from here on another server finds that someone answers
     except OSError:
         problem = True
     finally:

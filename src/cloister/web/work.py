@@ -99,7 +99,7 @@ class Work:
                     after(self)
         except CloisterError as error:
             self.answer, code = {"error": {"message": error.message}}, error.exit_code
-        except Exception as error:  # whoever waits must hear of it; a message could quote a value
+        except Exception as error:  # anyone who waits must hear of it; a message could quote a value
             self.answer, code = {"error": {"message": f"An unexpected {type(error).__name__} occurred."}}, 3
         finally:
             for path in self.passing:

@@ -147,7 +147,7 @@ def _in_order(distinct: pl.Series) -> list[str]:
 
 
 def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> None:
-    """Refuse codes that could not be told apart in the released file."""
+    """Refuse codes that could not be distinguished in the released file."""
     column = source.columns.codes or source.columns.code
     codes = pl.Series(names, dtype=pl.String)
     if codes.str.contains("\0", literal=True).any():
@@ -328,7 +328,7 @@ class GivenCodes:
     not_released: tuple[str, ...] = ()  # other columns of the file
     delimiter: str = ","
     format: Literal["csv", "parquet"] = "csv"
-    n_empty: int = 0  # patients without codes that were left out
+    n_empty: int = 0  # patients without codes that were omitted
     # (n_records,) position of each record in the file, from 0; of a long file, position of its patient among the sorted
     # ids; never released
     lines: Integers | None = None

@@ -93,7 +93,7 @@ class CodeDataColumns(Section):
 
 
 class CodeRecords(Section):
-    """How many patients there were, are and were left out; fewer than k are masked, and what they follow from."""
+    """How many patients there were, are and were omitted; fewer than k are masked, and what they follow from."""
 
     in_: Count | Below = Field(alias="in")
     released: Positive
@@ -107,7 +107,7 @@ class CodeRecords(Section):
 
 
 class KmRule(Section):
-    """Whoever knows up to m codes of a patient is left with k candidates."""
+    """Anyone who knows up to m codes of a patient is left with k candidates."""
 
     model: Literal["k^m-anonymity"]
     k: Whole
@@ -195,7 +195,7 @@ def input_settings(given: GivenCodes, request: CodesRequest, policy: str | None)
 
 
 def describe_code_sets(given: GivenCodes, settings: SharedCodesSettings, method: str) -> Manifest:
-    """Return what is stated of any release of code sets; what tells patients apart is an id, or nothing."""
+    """Return what is stated of any release of code sets; what distinguishes patients is an id, or nothing."""
     has_ids = given.columns.id is not None or given.codes.ids is not None
     return {
         "shape": "codes",
@@ -212,7 +212,7 @@ def has_sets(policy: str | None) -> bool:
 
 
 def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
-    """Return how many patients were left out: some without codes, and a few without any code that is released.
+    """Return how many patients were omitted: some without codes, and a few without any code that is released.
 
     Of fewer than k only a bound is published. The few, fewer than k, are never counted, nor is what they follow from.
     """

@@ -3,7 +3,7 @@
 Source: Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical Informatics 50, sections 3.1
 and 6.1. Deviations: similarity-based constraints are consecutive blocks in the order of the classification, across
 parents, because no parent of ICD-9-CM has 25 or 100 children; frequent itemsets overlap, so that maximal ones are taken
-by support and codes that are used already are left out.
+by support and codes that are used already are omitted.
 
 The 18 diseases that genome-wide association studies look into are from Loukides, Gkoulalas-Divanis, Malin (2010), IEEE
 ITAB, Tables I and II; where their ICD-9-CM codes come from is told in ``diseases/README.md``.
@@ -159,7 +159,7 @@ class UtilityPolicy:
     def gwas(cls, codes: CodeSets) -> "UtilityPolicy":
         """Put the codes of each of 18 diseases together that genome-wide association studies look into.
 
-        Codes are ICD-9-CM, with or without dot; diseases that nobody has are left out.
+        Codes are ICD-9-CM, with or without dot; diseases that nobody has are omitted.
 
         Examples
         --------
@@ -192,7 +192,7 @@ class UtilityPolicy:
         return self
 
     def within(self, codes: CodeSets) -> "UtilityPolicy":
-        """Return the policy for data that have fewer codes: the others left out, and sets without any."""
+        """Return the policy for data that have fewer codes: the others omitted, and sets without any."""
         known = codes.items_by_code()
         left = [(each & known.keys(), name) for each, name in zip(self.constraints, self.names, strict=True)]
         sets = [(frozenset(each), name) for each, name in left if each]

@@ -71,12 +71,12 @@ def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> CodesWorkload:
 class CodesRequest:
     """What is asked of code sets, whatever the method."""
 
-    k: int  # patients that whoever knows codes of one must be left with
+    k: int  # patients that anyone who knows codes of one must be left with
     _: KW_ONLY
     policy: UtilityPolicy | None = None
     workload: CodesWorkload | None = None  # case counts whose error is measured for the custodian
     numbered: bool = True  # whether the records of the data file are numbered
-    drop_empty: bool = False  # whether patients without codes were to be left out
+    drop_empty: bool = False  # whether patients without codes were to be omitted
     accuracy: bool = False  # whether answers that the release gives are to be compared with the original
     accept_empty: bool = False  # whether a release that loses nearly everything is one
 

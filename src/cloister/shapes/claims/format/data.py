@@ -305,7 +305,7 @@ class StepLine:
     looked_for: tuple[str, ...] | None = None
 
     def exact(self) -> dict[str, object]:
-        """Everything, for the custodian alone."""
+        """Everything, for the custodian only."""
         facts: dict[str, object] = {"step": self.step, "total": self.total, "counts": dict(self.counts)}
         return facts if self.looked_for is None else facts | {"looked_for": list(self.looked_for)}
 

@@ -1,6 +1,6 @@
 """The hierarchies that claims have by default: age, days, specialty, place, diagnosis, procedure.
 
-Numbers fall into bands that stand in the text of the hierarchy, never into quantiles of the data. A value that a step
+Numbers fall into bands that are in the text of the hierarchy, never into quantiles of the data. A value that a step
 top-coded (`162+`) keeps its own label up to the root, except where a hierarchy has such a value itself.
 """
 

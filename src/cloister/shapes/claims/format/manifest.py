@@ -78,7 +78,7 @@ class ClaimsSettings(Section):
 
 
 class ClaimsRecords(Section):
-    """How many patients and claims there are; what would tell of few who were left out is withheld."""
+    """How many patients and claims there are; what would tell of few who were omitted is withheld."""
 
     in_: Count | Literal["withheld"] = Field(alias="in")
     released: Positive
@@ -103,7 +103,7 @@ class RiskRule(Section):
 
 
 class ClaimsGuarantee(Section):
-    """What is promised, and that it was verified; ids tell patients apart."""
+    """What is promised, and that it was verified; ids distinguish patients."""
 
     rules: tuple[RiskRule]
     verified: Literal[True]
@@ -151,14 +151,14 @@ class SimulatedFigures(Section):
 
 
 class FlagAwareFigures(SimulatedFigures):
-    """The same of somebody who believes flags; ``highest``: of all ways to do so, the highest end of an interval."""
+    """The same of someone who believes flags; ``highest``: of all ways to do so, the highest end of an interval."""
 
     highest: Share
     limit: Literal["bounded", "waived"]
 
 
 class MaximumLikelihoodFigures(SimulatedFigures):
-    """The same of somebody who picks the likeliest of those who fit."""
+    """The same of someone who picks the likeliest of those who fit."""
 
     limit: Literal["reported", "bounded"]
 
@@ -199,7 +199,7 @@ class ComparedVariable(Section):
 
 
 class ComparedPatients(Section):
-    """Patients that step 2 left out beside those released: the releaser's word."""
+    """Patients that step 2 omitted beside those released: the releaser's word."""
 
     variables: dict[VariableName, ComparedVariable]
     median_claims_excluded: Number | None
@@ -221,7 +221,7 @@ class AdversaryFigures(SimulatedFigures):
 
 
 class Unbounded(Section):
-    """What somebody finds who knows all that is released of a patient; follows from the files."""
+    """What someone finds who knows all that is released of a patient; follows from the files."""
 
     mean: Share
     flag_rate: Share

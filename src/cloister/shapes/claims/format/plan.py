@@ -205,7 +205,7 @@ class RiskPlan:
 
 @dataclass(frozen=True)
 class SuppressionPlan:
-    """What is suppressed of a flagged patient; of which share of the patients, and how many may be left out whole."""
+    """What is suppressed of a flagged patient; of which share of the patients, and how many may be omitted whole."""
 
     __pydantic_config__: ClassVar = STRICT
     treatment: Literal["patients", "claims", "cells"] = "cells"

@@ -27,7 +27,7 @@ PEOPLE, FELLOWS = "\0people", "\0fellows"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleCounted:
-    """The classes of a population at the levels of a release, by the columns that tell them apart.
+    """The classes of a population at the levels of a release, by the columns that distinguish them.
 
     ``classes``, (n_classes,): people of each; ``people, fellows``, (n_released,): people, and released patients, of the
     class of each released patient, the patient included.

@@ -25,7 +25,7 @@ from .plan import CHOSEN, NEVER_RELEASED, PSEUDONYMS, ClaimsPlan, section_errors
 
 PATIENTS, CLAIMS = TABLES = "patients", "claims"
 TRUNCATED = "claims_truncated"
-"""Column of patients: 1 where claims of the patient were left out."""
+"""Column of patients: 1 where claims of the patient were omitted."""
 
 SUPPRESSED = "sup_"
 """Beginning of the columns of claims that are 1 where the cell of a quasi-identifier was suppressed."""
@@ -125,7 +125,7 @@ class ClaimsForm(Section):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class WrittenClaims:
-    """What stands in the two files, as text, that of claims packed; an empty cell is null."""
+    """What is in the two files, as text, that of claims packed; an empty cell is null."""
 
     patients: pl.DataFrame
     claims: pl.DataFrame

@@ -1,6 +1,6 @@
 """Step 4: how the patients whom step 2 took out differ from those who remain, and from those released.
 
-Exact figures are for the custodian alone; published are shares of the excluded beside those of the release.
+Exact figures are for the custodian only; published are shares of the excluded beside those of the release.
 """
 
 import math
@@ -60,7 +60,7 @@ Share = float | None
 class Representativeness:
     """Excluded against remaining patients, by each variable that the data have; medians over those with claims.
 
-    Of each variable the counts of both by band, missing values left out, and statistic and p-value of the two-sample
+    Of each variable the counts of both by band, missing values omitted, and statistic and p-value of the two-sample
     Kolmogorov-Smirnov test (two-sided); None of sex, or where a group is empty.
     """
 

@@ -1,7 +1,7 @@
 """How the risk of a release changes with what the adversary knows (step 12).
 
 All know quasi-identifiers of patients and values of claims together, unless they say otherwise. Some know which values
-stood in one claim, their order, or, from a discharge database, exact values of one hospital stay of many patients.
+was in one claim, their order, or, from a discharge database, exact values of one hospital stay of many patients.
 
 References
 ----------
@@ -135,7 +135,7 @@ def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
 
 
 def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
-    """An adversary who knows which values stood in one claim: as many whole claims as of any one column values.
+    """An adversary who knows which values was in one claim: as many whole claims as of any one column values.
 
     A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
     """
@@ -231,7 +231,7 @@ def discharge_database(attacked: AttackedClaims, stays: HospitalStays) -> Claims
 
     For each person on the list the adversary knows the quasi-identifiers of patients and, of one stay drawn at random,
     what a discharge database has of it, all values of that stay at once and exactly. Candidates are the released
-    patients who are alike and have such a claim; one of them is taken at random. A stay of which something was left out
+    patients who are alike and have such a claim; one of them is taken at random. A stay of which something was omitted
     of the release is not found, and its match is wrong. None where fewer than k released patients have stays.
     """
     released, settings = attacked.released, attacked.settings

@@ -88,7 +88,7 @@ def adversary_power(
 
     claims : before truncation
     highest : p_m, at least 1
-    levels : of the quasi-identifiers of claims; base values if not given, so that the power is the same at every node
+    levels : of the quasi-identifiers of claims; base values by default, so that the power is the same at every node
     """
     eta, cap = _cap_claims(claims)
     found = [
@@ -163,13 +163,13 @@ class PowerByLevel:
 class DrawnKnowledge:
     """Samples of the values of patients before anything was removed, however they are generalized later.
 
-    Missing values are never known. For each quasi-identifier values are drawn by themselves: which of them stood in one
+    Missing values are never known. For each quasi-identifier values are drawn by themselves: which of them was in one
     claim is not known ("inexact knowledge" in the HHP appendix, section 4).
 
     encoded : untruncated
     power : (n_patients, n_columns) values of each column of claims that are known; at most all there are
     seed : every sample follows from it, the patient and the number of the draw
-    eligible : (n_patients,) patients that may be drawn; all if not given
+    eligible : (n_patients,) patients that may be drawn; all by default
     draws : patients drawn in one repeat
     """
 

@@ -149,7 +149,7 @@ class Chooser:
 
     power : (n_patients, n_columns) adversary's power from base values
     bounds : lowest and highest level of each column
-    power_at : the power as computed from the values of a node, for the paper's test; ``power`` if not given
+    power_at : the power as computed from the values of a node, for the paper's test; ``power`` by default
     cap : highest power of any node, as far as it is known
     """
 

@@ -167,7 +167,7 @@ def grouping(data: Claims) -> StepResult:
 def top_coding(data: Claims) -> StepResult:
     """Give all numbers from a quantile on one label, such as ``162+``, in the columns that the plan names.
 
-    The quantile is the nearest rank among the column's values, those of 0 left out if the plan says so. The label is
+    The quantile is the nearest rank among the column's values, those of 0 omitted if the plan says so. The label is
     thus a quantile of the data, which the line says; nothing else that is released holds one.
     """
     frames, counts = {"claims": data.claims, "patients": data.patients}, {}

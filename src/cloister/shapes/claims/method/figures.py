@@ -2,7 +2,7 @@
 
 The finished release is attacked by adversaries of growing knowledge (step 12); the risk of who knows released values is
 the one figure that a recipient can work out anew. Counts of everybody who was there before, less those of the files,
-would reveal the few who were left out in between: so steps that describe what is released are counted in the files
+would reveal the few who were omitted in between: so steps that describe what is released are counted in the files
 (`shapes/claims/format/facts.py`).
 """
 
@@ -69,7 +69,7 @@ from .risk import NodeRisk, ReleaseRisk, RiskFigures, RiskSettings
 TRUNCATION = "7 truncation"
 PATIENTS_LEFT_OUT, CLAIMS_LEFT_OUT = "patients left out", "claims left out"
 LEAVING = ("2 high-risk patients", "3 patients without claims")
-"""Steps whose total is of patients who are left out."""
+"""Steps whose total is of patients who are omitted."""
 
 PURPOSE = 1_000_001
 """Which seed: odd, as evaluations have, and far from those of rounds."""
@@ -292,7 +292,7 @@ def _information_kept(released: ReleasedClaims, levels: Node, form: ClaimsForm) 
 
 
 def exact_figures(data: Claims, prepared: DescribedClaims, protected: ProtectedClaims) -> dict[str, object]:
-    """Return figures for the custodian alone."""
+    """Return figures for the custodian only."""
     suppression, tried = protected.suppression, protected.choice.tried
     return {
         "steps": [line.exact() for line in (*prepared.lines, *_later_lines(protected))],
@@ -322,7 +322,7 @@ def _percentile(level: float) -> str:
 
 
 def _lost(prepared: PreprocessedClaims, protected: ProtectedClaims) -> list[int]:
-    """How many patients each step left out."""
+    """How many patients each step omitted."""
     leaving = [line.total or 0 for line in prepared.lines if line.step in LEAVING]
     return [*leaving, int(protected.suppression.patients.sum())]
 
@@ -364,7 +364,7 @@ def _later_lines(protected: ProtectedClaims) -> list[StepLine]:
 
 
 def _later_steps(protected: ProtectedClaims, facts: ClaimsFacts, k: int) -> Iterator[Step]:
-    """Steps 7 to 12 as they are published: claims left out are those of released patients."""
+    """Steps 7 to 12 as they are published: claims omitted are those of released patients."""
     released, before = protected.suppression.released, protected.choice.released
     owners = protected.encoding.claims.owners
     for line in _later_lines(protected):

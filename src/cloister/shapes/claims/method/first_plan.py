@@ -75,7 +75,7 @@ def _days(values: Sequence[str]) -> bool:
 
 
 def _in_groups(role: str) -> Content:
-    """At least every second name stands in our table of groups; the others become OTHER."""
+    """At least every second name is in our table of groups; the others become OTHER."""
 
     def content(values: Sequence[str]) -> bool:
         groups = shipped_groups(role)
@@ -239,7 +239,7 @@ def roles_of(guesses: Sequence[Guess]) -> Mapping[str, str]:
 NAME = "the plan"
 WEIGHTS = {"diagnosis": 4, "procedure": 2, "age": 2, "quasi-identifier": 0.5, "pay-delay": 0.5}
 """By role. Codes and ages have many values: counted like any other column, they are what the search gives up first,
-though hardly an analysis does without them. Where somebody lives and when claims were paid matter to few."""
+though hardly an analysis does without them. Where someone lives and when claims were paid matter to few."""
 
 
 @dataclass(frozen=True)

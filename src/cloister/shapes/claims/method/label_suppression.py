@@ -32,7 +32,7 @@ def distinct(numbers: Numbers) -> Numbers:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawnLabels:
-    """Which labels stand in which draws, each pair once; labels by their number among those of all columns and levels.
+    """Which labels are in which draws, each pair once; labels by their number among those of all columns and levels.
 
     ``labels, draws``: (n_pairs,); ``of_values``: (n_values,) the label of each value drawn.
     """

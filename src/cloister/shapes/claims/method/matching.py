@@ -275,7 +275,7 @@ class Matching:
         """How many released patients have each label at the levels of a node, by its number in `lists`."""
         first, starts, _, _, _ = self.lists(levels).postings
         found, has = np.zeros(first.size, dtype=np.int64), np.flatnonzero(np.diff(first))
-        # the first list of a label holds whoever has it at all
+        # the first list of a label holds anyone who has it at all
         found[has] = np.diff(starts)[first[has]]
         return found
 

@@ -60,13 +60,13 @@ TOP_DAYS = 15
 def pseudonyms(data: Claims) -> StepResult:
     """Take ids out, or make them keyed hashes; numbers are given at the end, in released order.
 
-    Patients are told apart by their numbers from here on. Provider, vendor and PCP columns that get numbers are kept
+    Patients are distinguished by their numbers from here on. Provider, vendor and PCP columns that get numbers are kept
     as they are until `number_pseudonyms` gives them, since only the released order carries no information.
 
     Guarantee: no original id is released. Not promised: groups stay together, and the number of claims of a provider,
     which may be known elsewhere, can tell which one it is; the line says how large the groups are. `drop` leaves the
     columns out, `per-table` gives other numbers in each file. A hash of 256 bits (HMAC-SHA256) links releases made with
-    the same key, for whoever has several.
+    the same key, for anyone who has several.
     """
     plan = data.plan
     is_hashed = plan.ids.patients.startswith(HMAC)
@@ -246,7 +246,7 @@ DERIVATIONS: dict[str, Callable[[Claims], pl.Series]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DescribedClaims(PreprocessedClaims):
-    """Claims after steps 1 to 6, and how the excluded patients differ from the others, for the custodian alone."""
+    """Claims after steps 1 to 6, and how the excluded patients differ from the others, for the custodian only."""
 
     representativeness: Representativeness
 

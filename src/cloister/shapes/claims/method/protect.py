@@ -140,8 +140,8 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     chosen; the same for an adversary who believes the flags, unless the plan waives it, and for one who picks the
     likeliest of those who fit where the plan says ``likeliest = "bounded"``. Each released label is held by ``k``
     patients or more. Not promised: the same against who picks the likeliest where the plan does not say so (the figure
-    is published); a limit for each single patient; anything against somebody who knows
-    more values, which values stood in one claim, or their order (the sensitivity table says what they find), or kept
+    is published); a limit for each single patient; anything against someone who knows
+    more values, which values was in one claim, or their order (the sensitivity table says what they find), or kept
     columns and the company of pseudonyms. Cost: see `Chooser` and `suppress`, up to five
     times.
 

@@ -1,6 +1,6 @@
 """A release of patients and their claims: two files that one id joins, laid out, put in order and written.
 
-Labels, flags, and numbers for ids stand in them, in an order that follows from what is released, and nothing else.
+Labels, flags, and numbers for ids are in them, in an order that follows from what is released, and nothing else.
 """
 
 from collections.abc import Callable, Mapping, Sequence

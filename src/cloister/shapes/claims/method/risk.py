@@ -311,7 +311,7 @@ def release_risk(
         draws = knowledge.repeat(number)
         held = matching.mark_contained(levels, draws)
         fits = matching.sizes(levels, draws, held if is_believing_settled else None)
-        # where somebody else fits exactly and the patient does not, those who fall back are wrong
+        # where someone else fits exactly and the patient does not, those who fall back are wrong
         own = np.where(held, fits, 0)
         exact.append(RiskFigures.of(own, settings.k))
         if not is_believing_settled:

@@ -6,10 +6,10 @@ closely in that order. ``cells``: of each flagged draw the value that fewest pat
 useful for analysis, and what gives the patient away. ``claims``: the claims that hold it. ``patients``: the patient.
 Then all is measured anew, with other draws.
 
-What the published procedure leaves out: a value that is not released counts as a miss, so suppressing it makes the
+What the published procedure omits: a value that is not released counts as a miss, so suppressing it makes the
 patient "low risk by definition". An adversary who sees ``claims_truncated`` or ``sup_<column>`` knows better, and for
 him the patient stays a candidate. The risk for this flag-aware adversary is limited as well. Suppressing a patient's
-cells does not lower it for that patient, so patients who bear it are left out whole, whatever the treatment.
+cells does not lower it for that patient, so patients who bear it are omitted whole, whatever the treatment.
 
 Before all that, and after each round, labels that fewer than k patients have are taken out.
 
@@ -197,11 +197,11 @@ def most_at_risk(figures: Figures, excess: float) -> Flags:
 
 
 def without_rare_labels(released: ReleasedClaims, levels: Node, k: int) -> ReleasedClaims:
-    """Suppress the cells of claims, and leave out the patients, that have a label which fewer than k patients have.
+    """Suppress the cells of claims, and omit the patients, that have a label which fewer than k patients have.
 
     *Guarantee*: each label of a quasi-identifier that is released at these levels is held by at least k released
     patients. Not promised: the same of combinations of labels, whose mean risk is limited. A missing value is no label.
-    Cost: a sort of the values of each column, again while somebody was left out.
+    Cost: a sort of the values of each column, again while someone was omitted.
     """
     encoded = released.encoded
     n_columns, everybody = len(encoded.patients), np.arange(encoded.n_patients)
@@ -235,7 +235,7 @@ class Suppression:
 
     before : the risk when rare labels had been taken out, before anything else was suppressed
     rounds : of suppressing, 0 where nothing had to be
-    treated : (n_patients,) of whom something was suppressed for the risk, or who were left out
+    treated : (n_patients,) of whom something was suppressed for the risk, or who were omitted
     """
 
     levels: Node

@@ -56,7 +56,7 @@ AT_ONCE = 4_000_000
 class PreparedOriginal(NamedTuple):
     """What only the custodian has: patients and claims after steps 1 to 6, which are frames still.
 
-    ``origin``, (n_released,): the row of each released patient, -1 of one whom the plan leaves out; None without a
+    ``origin``, (n_released,): the row of each released patient, -1 of one whom the plan omits; None without a
     crosswalk.
     """
 

@@ -163,7 +163,7 @@ def _unlike(published: ClaimsManifest, original: ComparedClaims, files: WrittenC
 
 
 def _lost_otherwise(published: ClaimsManifest, files: WrittenClaims, original: PreparedOriginal) -> list[str]:
-    """Steps that count other patients or, with the crosswalk, other claims left out than are missing."""
+    """Steps that count other patients or, with the crosswalk, other claims omitted than are missing."""
     steps = {step.step: step for step in published.steps}
     left_out, k = steps[SUPPRESSION].counts, published.risk.k
     data, origin = original

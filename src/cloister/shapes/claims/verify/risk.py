@@ -1,7 +1,7 @@
 """The risk of a release of claims, simulated again and compared with what the manifest says of it.
 
 How far two simulations may differ follows from the draws that the manifest gives and from the deviation that is found
-here, never from a published interval: whoever writes a wide one would be believed anything.
+here, never from a published interval: anyone who writes a wide one would be believed anything.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ FEWEST_DRAWS, LOOKED_AT = 1_000, 40_000_000
 
 
 def powers(history: History, n_patients: int, most: Sequence[int], rounding: str) -> list[Integers]:
-    """How many values of each column somebody knows of each patient, (n_patients, n_columns), by the paper's formula.
+    """How many values of each column someone knows of each patient, (n_patients, n_columns), by the paper's formula.
 
     One for each highest power. El Emam et al. (2012), JMIR 14(1):e33, appendix, section 4, equation (1).
     """

@@ -40,7 +40,7 @@ MOST_BYTES = 2**28
 """What may be kept of lists that were made once; more, and they are made again."""
 
 UNKNOWN = 10**9
-"""Room of a patient of whom claims were left out: nobody knows how many values."""
+"""Room of a patient of whom claims were omitted: nobody knows how many values."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Attacks(NamedTuple):
     """What four adversaries find on the same draws.
 
     ``exact`` misses a draw that the released claims of the patient do not hold. For ``flag_aware`` values may be
-    missing where flags say that some were left out; for ``fallback`` only where nobody fits without; ``nearest`` takes
+    missing where flags say that some were omitted; for ``fallback`` only where nobody fits without; ``nearest`` takes
     then, of those tolerated, only who lack fewest values.
     """
 
@@ -238,7 +238,7 @@ class Flagged:
         left = np.arange(*np.searchsorted(self.some, cell))
         for holder, own, room in zip(self.holders, drawn, self.room.T, strict=True):
             left = left[holder.shortage(own, self.some[left]) <= room[left]]
-        # who is not flagged fits or does not; of whom claims were left out, everybody may fit
+        # who is not flagged fits or does not; of whom claims were omitted, everybody may fit
         n_open = int(np.diff(np.searchsorted(self.open, cell))[0])
         return fits.without(self.bits) + n_open + left.size
 
@@ -314,7 +314,7 @@ class Simulation:
     def likeliest(self, power: Integers, draws: int, seed: Sequence[int]) -> NDArray[np.int64]:
         """Draw likewise; of those who fit and of whom a draw is likeliest, how many, 0 where its patient is none.
 
-        The likelihood of a draw is the share of all samples of its size, from the released values of somebody, that
+        The likelihood of a draw is the share of all samples of its size, from the released values of someone, that
         are this one.
         """
         sizes = np.zeros(draws, dtype=np.int64)
@@ -325,7 +325,7 @@ class Simulation:
                 those = fits.patients()
                 chances = self._chances(drawn, those)
                 mine = chances[np.searchsorted(those, me)]
-                # somebody else is likelier: the guess is wrong; else it is right by one of those who are equally likely
+                # someone else is likelier: the guess is wrong; else it is right by one of those who are equally likely
                 if mine >= chances.max() - ALIKE:
                     sizes[number] = int((chances >= mine - ALIKE).sum())
         return sizes

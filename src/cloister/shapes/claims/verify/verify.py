@@ -31,7 +31,7 @@ def verify(
     original: PreparedOriginal | None = None,
     findings: Iterable[Finding] | None = None,
 ) -> Verdict:
-    """Return the verdict on what stands in the files, also against the original.
+    """Return the verdict on what is in the files, also against the original.
 
     ``findings``: what the script found in the files of the release; without them, it is run on the files in memory
     """

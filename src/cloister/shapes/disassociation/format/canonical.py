@@ -57,7 +57,7 @@ def arrange_parts(
     ``item_chunks``: where the item chunk of each part begins, and the codes
     ``record``, ``shared``: chunks; the owner of a shared one is a node
     ``spans``: first and last part below each node; nodes lie in each other or apart
-    ``class_of_part``: (n_parts,) classes are told apart by more than their contents, and come before these
+    ``class_of_part``: (n_parts,) classes are distinguished by more than their contents, and come before these
     """
     sizes = np.diff(starts)
     label = _labels(

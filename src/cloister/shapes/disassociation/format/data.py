@@ -35,15 +35,15 @@ class InferenceCheck(StrEnum):
 
 @dataclass(frozen=True)
 class DisassociationRequest(CodesRequest):
-    """What is asked of a disassociation: k candidates for whoever knows up to m codes of a patient."""
+    """What is asked of a disassociation: k candidates for anyone who knows up to m codes of a patient."""
 
     m: int = 2
-    max_cluster_size: int | None = None  # clusters of fewer records are not split; at least k + 1, 2k if not given
+    max_cluster_size: int | None = None  # clusters of fewer records are not split; at least k + 1, 2k by default
     refine: Refine = Refine.TREE
     inference_check: InferenceCheck = InferenceCheck.REPORT  # whether codes may give others away
     inference_threshold: float = 1.0  # from which confidence on, in (0, 1]
     sensitive: tuple[str, ...] = ()  # codes that nobody outside knows, to be kept apart from all others
-    diversity: int = 2  # l; a sensitive code stands in at most one of l records of a cluster
+    diversity: int = 2  # l; a sensitive code is in at most one of l records of a cluster
 
     def __post_init__(self) -> None:
         for name, least in (("k", 1), ("m", 1), ("diversity", 1), ("max_cluster_size", self.k + 1)):
@@ -59,7 +59,7 @@ class DisassociationRequest(CodesRequest):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordClasses:
-    """Records told apart by other things than codes; what is published of their codes is so class by class."""
+    """Records distinguished by other things than codes; what is published of their codes is so class by class."""
 
     columns: tuple[str, ...]
     labels: tuple[tuple[str | None, ...], ...]  # of each class, in the order of their UTF-8 bytes, missing first
@@ -72,7 +72,7 @@ class Chunks:
 
     Chunk ``c`` belongs to ``owner[c]``, has the codes ``domain[domain_offsets[c]:domain_offsets[c + 1]]`` and the
     subrecords ``subrecord_offsets[c]`` to ``subrecord_offsets[c + 1]``; subrecord ``s`` holds the codes
-    ``items[item_offsets[s]:item_offsets[s + 1]]``. No subrecord is empty, and those of a chunk stand in the order of
+    ``items[item_offsets[s]:item_offsets[s + 1]]``. No subrecord is empty, and those of a chunk are in the order of
     their codes, so the order tells nothing.
     """
 
@@ -115,7 +115,7 @@ class Disassociation:
     joint_sizes: Integers  # (n_joints,) int64, records of each joint cluster
     shared_chunks: Chunks  # ``owner`` is the number of the joint cluster
     repeats: bool = False  # whether the codes are numbered occurrences
-    # int32, item numbers of codes that stand in item chunks only
+    # int32, item numbers of codes that are in item chunks only
     sensitive: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     # class_columns, classes: where records were told apart by other things first: the names of these, and the labels of
     # each class, in the order of their UTF-8 bytes, missing first; empty where all records are one class

@@ -94,7 +94,7 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
     for number, items in enumerate(constraints):
         of_code[list(items)] = number
     satisfied = np.ones(len(constraints) + 1, dtype=np.bool_)
-    # Codes of no constraint fall on the last place, which is left out below.
+    # Codes of no constraint fall on the last place, which is omitted below.
     satisfied[of_code[released.item_chunks]] = False
     # For each chunk and each constraint with codes in it: the constraint, first and last place of its clusters.
     layout, spans = lay_out(released), []
@@ -106,7 +106,7 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
         constraint, chunk = np.unique(np.stack([of_code[chunks.domain], chunk]), axis=1)
         spans.append(np.stack([constraint, begin[chunk], end[chunk]]))
     constraint, begin, end = np.concatenate(spans, axis=1)
-    # Where two chunks lie over one cluster, whoever has codes of both is counted twice.
+    # Where two chunks lie over one cluster, anyone who has codes of both is counted twice.
     order = np.lexsort((begin, constraint))
     constraint, begin, end = constraint[order], begin[order], end[order]
     meet = (np.diff(constraint) == 0) & (end[:-1] > begin[1:])
@@ -120,7 +120,7 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
 
 
 def codes_counted_exactly(released: Disassociation) -> NDArray[np.bool_]:
-    """Return which codes stand in no item chunk, so that the chunks tell their number: (n_codes,)."""
+    """Return which codes are in no item chunk, so that the chunks tell their number: (n_codes,)."""
     return ~np.isin(np.arange(len(released.vocabulary)), released.item_chunks)
 
 

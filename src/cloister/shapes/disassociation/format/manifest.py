@@ -68,7 +68,7 @@ class DisassociationGuarantee(CodesGuarantee):
 class DisassociationUtility(CodesUtility):
     """What the chunks tell of what was lost; of the sets of a policy from a file, the releaser's word.
 
-    ``codes_counted_exactly`` are those of no item chunk, ``occurrences_counted`` stand in record and shared chunks;
+    ``codes_counted_exactly`` are those of no item chunk, ``occurrences_counted`` are in record and shared chunks;
     ``occurrences_in_item_chunks`` bounds the share of all that are in item chunks: if all records of each cluster had
     all codes of its item chunk.
     """
@@ -80,7 +80,7 @@ class DisassociationUtility(CodesUtility):
 
 
 class TiedCodes(Section):
-    """Pairs (x, y) of a chunk such that whoever knows x learns y, and distinct codes x; null if not counted."""
+    """Pairs (x, y) of a chunk such that anyone who knows x learns y, and distinct codes x; null if not counted."""
 
     tied_pairs: Count | None
     tied_codes: Count | None

@@ -72,7 +72,7 @@ def codes_by_subrecords(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
 
 
 class Ties(NamedTuple):
-    """Pairs (x, y) of a chunk such that somebody who knows x learns y, each counted where it stands."""
+    """Pairs (x, y) of a chunk such that someone who knows x learns y, each counted where it stands."""
 
     pairs: int
     codes: int  # distinct codes x

@@ -1,6 +1,6 @@
 """How many records hold some codes: exact bounds from disassociated code sets alone, for their recipients.
 
-A *reconstruction* is a data set that a release may stand for: the subrecords of each chunk stand in different records
+A *reconstruction* is a data set that a release may stand for: the subrecords of each chunk are in different records
 of the cluster (of a shared chunk, in different records of the joint cluster, in none of a cluster that holds the code
 elsewhere), each code of an item chunk in one record of its cluster or more (a sensitive one in at most one in l, a
 second occurrence only beside the first), and no record is empty. The bounds are the least and the greatest number of
@@ -244,7 +244,7 @@ class CountQuery:
         return total + self._least_alone(alone & ~uses & ~is_record.any(axis=0)) + self._overlap(~alone & uses)
 
     def _least_alone(self, which: Mask) -> int:
-        """Records of a code that stands in item chunks: one a cluster, and those that nothing else can fill."""
+        """Records of a code that is in item chunks: one a cluster, and those that nothing else can fill."""
         if not which.any():
             return 0
         code, size = self.query[0], self.size

@@ -284,13 +284,13 @@ def neighbour_tree(
 def disassociate(
     codes: CodeSets, request: DisassociationRequest, classes: RecordClasses | None = None
 ) -> ProtectedCodes:
-    """Cut the code sets into pieces such that whoever knows up to m codes of a patient is left with k candidates.
+    """Cut the code sets into pieces such that anyone who knows up to m codes of a patient is left with k candidates.
 
     *Guarantee* (Guarantee 1 of the paper): for any m codes of any record, sensitive ones aside, there is at least one
-    dataset that the release may stand for in which k records or more have all of them. It holds against somebody who
+    dataset that the release may stand for in which k records or more have all of them. It holds against someone who
     knows up to m codes of a patient, all of them possibly rare, and the release. Not promised: a bound on what is
     probable (the guarantee says that k candidates are possible, not that they are equally likely), anything against
-    somebody who knows more than m codes, who knows several patients, or who works backwards from what the method would
+    someone who knows more than m codes, who knows several patients, or who works backwards from what the method would
     have done; nor that a code does not give another away (see `count_ties`) unless ``safe`` is ``enforce``. Cost: about
     the number of occurrences times the logarithm of the number of records.
 
@@ -306,7 +306,7 @@ def disassociate(
     split = partition_horizontally(encoded.records, request.k, request.cluster_limit, classes)
     split = merge_for_diversity(encoded, split, request.diversity)
     order = split.order
-    # From here the records stand in the order of the parts, so that those of a part are neighbours in memory.
+    # From here the records are in the order of the parts, so that those of a part are neighbours in memory.
     offsets, items = take_sequences(encoded.records.offsets, encoded.records.items, order.astype(np.int64))
     encoded = replace(encoded, records=encoded.records._replace(offsets=offsets, items=items))
     split = split._replace(order=np.arange(order.size, dtype=np.int32))

@@ -224,7 +224,7 @@ def measure_accuracy(
 
 
 def lost_codes(codes: CodeSets, released: Disassociation) -> float:
-    """Return tlost: the share of the codes held by at least k patients that stand in item chunks only."""
+    """Return tlost: the share of the codes held by at least k patients that are in item chunks only."""
     common = codes.supports() >= released.k
     lost = common & (published_supports(released) == 0)
     return float(lost.sum() / max(1, common.sum()))
@@ -233,7 +233,7 @@ def lost_codes(codes: CodeSets, released: Disassociation) -> float:
 def exact_figures(
     given: GivenCodes, request: DisassociationRequest, protected: ProtectedCodes, seed: int
 ) -> dict[str, object]:
-    """Return figures for the custodian alone; ``seed`` is that of the first reconstruction."""
+    """Return figures for the custodian only; ``seed`` is that of the first reconstruction."""
     released, found, policy = protected.released, protected.figures, request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)
     is_off = request.inference_check is InferenceCheck.OFF

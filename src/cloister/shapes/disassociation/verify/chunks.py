@@ -1,4 +1,4 @@
-"""Whether chunks are k^m-anonymous and stand in an order that tells nothing, by other means than those that built them.
+"""Whether chunks are k^m-anonymous and are in an order that tells nothing, by other means than those that built them.
 
 Supports are counted from subrecords. Clusters, joint clusters and chunks must stand as their contents say.
 """

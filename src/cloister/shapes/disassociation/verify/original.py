@@ -1,6 +1,6 @@
 """A release of code sets compared with data sets: with the original, every chunk being the projection of its records.
 
-Of others it is known how often codes may stand in them, class by class where records are told apart.
+Of others it is known how often codes may be in them, class by class where records are distinguished.
 """
 
 from collections.abc import Iterator
@@ -185,7 +185,7 @@ def _rows(owner: Integers, items: Codes | Integers, begin: Integers, length: int
 
 
 def count_miscounted(rows: pl.DataFrame, released: Disassociation) -> int:
-    """Return how many codes stand in rows of a class more or less often than the clusters allow.
+    """Return how many codes are in rows of a class more or less often than the clusters allow.
 
     Rows are the class of each record, 0 where there are none, and its codes, those that repeat not numbered. A count
     outside these bounds is that of no data set behind the clusters.

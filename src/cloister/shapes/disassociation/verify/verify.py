@@ -134,7 +134,7 @@ def _inside_domains(chunks: Chunks) -> bool:
 
 
 def held_apart(released: Disassociation) -> tuple[Integers, Integers]:
-    """Cluster and code of all that stands in record chunks or item chunks."""
+    """Cluster and code of all that is in record chunks or item chunks."""
     record = released.record_chunks
     owner = np.repeat(record.owner.astype(np.int64), np.diff(record.domain_offsets))
     items = owners(released.item_offsets)

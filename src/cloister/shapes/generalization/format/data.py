@@ -239,7 +239,7 @@ def term_text(codes: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Generalization:
-    """Code sets whose codes stand in sets: a record that has a term has one or more of its codes."""
+    """Code sets whose codes are in sets: a record that has a term has one or more of its codes."""
 
     k: int
     vocabulary: tuple[str, ...]  # the codes that occur in the original, in the order of their UTF-8 bytes
@@ -371,7 +371,7 @@ def _lines(source: Source, codes: str, visit: str | None) -> pl.DataFrame:
 
 
 def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
-    """Which column holds codes, and where each has a line which one tells visits apart."""
+    """Which column holds codes, and where each has a line which one distinguishes visits."""
     present, name = source.frame.columns, source.name
     if asked.visit is not None and asked.visit not in present:
         raise InputError(setting("visit", asked.visit), f": {name} has no such column.", file=name, column=asked.visit)

@@ -1,6 +1,6 @@
 """The manifest of generalized code sets: what a recipient may know of how they were made, as types, and what follows.
 
-Patients without codes are left out if that was asked for; and patients all of whose codes are suppressed, if they are
+Patients without codes are omitted if that was asked for; and patients all of whose codes are suppressed, if they are
 fewer than k. Of these no number is published, nor one that it follows from: their sum with the others is a bound
 (decisions 6 and 8). Which codes were suppressed is not in the release, so that losses and sets of a utility policy are
 only bounded by the data file.
@@ -67,7 +67,7 @@ class GeneralizationSettings(SharedCodesSettings):
 
 
 class PolicyRule(Section):
-    """Whoever knows a set of a privacy policy, or a part of one, is left with none or k records."""
+    """Anyone who knows a set of a privacy policy, or a part of one, is left with none or k records."""
 
     model: Literal["privacy-constrained anonymity"]
     k: Whole

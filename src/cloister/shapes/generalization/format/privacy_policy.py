@@ -1,4 +1,4 @@
-"""Privacy policies: the sets of codes by which somebody might recognize a patient.
+"""Privacy policies: the sets of codes by which someone might recognize a patient.
 
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
 biomedical analysis", IEEE ITAB, sections III.D and V.
@@ -41,7 +41,7 @@ from .data import (
 )
 
 WHOLE = 1  # One record is enough for a set to occur
-AT_ONCE = 5_000_000  # Sets that are enumerated before those that were met before are left out
+AT_ONCE = 5_000_000  # Sets that are enumerated before those that were met before are omitted
 MOST_SETS = 500_000_000  # More sets than these, counted once for each record that holds them, are refused
 
 
@@ -154,7 +154,7 @@ def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None)
 
 
 def maximal(sets: Sets) -> Sets:
-    """Return the sets that lie in no other, each once, in the order of their numbers; the empty set is left out."""
+    """Return the sets that lie in no other, each once, in the order of their numbers; the empty set is omitted."""
     once = sets.distinct()
     return once.chosen(~covered_sets(once.offsets, once.items) & (once.sizes > 0))
 

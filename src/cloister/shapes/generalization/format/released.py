@@ -111,7 +111,7 @@ class DerivedTerms(Derived):
     def report_counts(self) -> ReportCounts:
         """Return the patients who have each term.
 
-        Whoever has one of the codes of a term has the term, and is released: as many as before.
+        Anyone who has one of the codes of a term has the term, and is released: as many as before.
         """
         released = self.released
         supports = released.supports()

@@ -108,7 +108,7 @@ def weight_tree(tree: CodeTree, weights: tuple[int, ...] | None) -> CodeTree:
 
 
 def _names(codes: CodeSets) -> list[str]:
-    """The codes as they were recorded, occurrences not told apart."""
+    """The codes as they were recorded, occurrences not distinguished."""
     return [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
 
 
@@ -281,7 +281,7 @@ def utility_of(
 
 
 def exact_figures(given: GivenCodes, request: GeneralizationRequest, protected: GeneralizedCodes) -> dict[str, object]:
-    """Return figures for the custodian alone."""
+    """Return figures for the custodian only."""
     released, figures = protected.released, protected.figures
     exact: dict[str, object] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
     exact |= asdict(figures) | {"gap": figures.gap}

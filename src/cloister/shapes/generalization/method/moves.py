@@ -3,7 +3,7 @@
 A *move* replaces some terms by others, and suppresses or releases codes. It is made if the loss (ILM) falls, and every
 set of the privacy policy that has one of its codes still leads to k records or to none. Moves: a term is split (by the
 nodes of the hierarchy, or by one code); a suppressed code is released alone or joins a term of its group; suppressed
-codes of one node are released together; a code is released in place of terms that stand in its way. They are repeated
+codes of one node are released together; a code is released in place of terms that are in its way. They are repeated
 until none is left, or until a fixed number of codes of sets was counted, so that equal data give equal terms.
 
 Searches start from CBA's terms, from UGACLIP's, and from nothing, where nodes of the hierarchy are released first: the
@@ -250,7 +250,7 @@ class TermSearch:
         return moved
 
     def _exchange(self) -> int:
-        """Release a suppressed code in place of terms that stand in its way and lose less."""
+        """Release a suppressed code in place of terms that are in its way and lose less."""
         moved = 0
         for code in self._suppressed_codes():
             if self._is_over or self.occurrences[code] < self.k:

@@ -113,14 +113,14 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
     """Generalize codes, and suppress where that is not enough.
 
     *Guarantee*: every set of the privacy policy, and every part of one, is held by no released record or by k or more,
-    each code read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient,
+    each code read as the term that it is in and suppressed codes omitted. So anyone who knows such a set of a patient,
     and that the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy
-    only (CBA, UGACLIP). Records that keep no term are left out where they are fewer than k. Not promised: anything
-    against somebody who knows other codes, more codes of a patient than a set has, or codes that a patient does not
+    only (CBA, UGACLIP). Records that keep no term are omitted where they are fewer than k. Not promised: anything
+    against someone who knows other codes, more codes of a patient than a set has, or codes that a patient does not
     have; nor that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint
     times the terms of the set at hand, a bit a record for each.
 
-    Codes of the vocabulary that no record holds are left out. Source: Loukides, Gkoulalas-Divanis, Malin (2010),
+    Codes of the vocabulary that no record holds are omitted. Source: Loukides, Gkoulalas-Divanis, Malin (2010),
     "Privacy-preserving publication of diagnosis codes for effective biomedical analysis", IEEE ITAB, Algorithm 1.
     Beyond the paper: sets that occur only in part are protected part by part, in the original and in what is released.
     """

@@ -55,7 +55,7 @@ class WorkingTerms:
     """The partition of the codes as it is now. A term is named by its smallest code.
 
     Where diagnoses repeat, who has an occurrence of a code has all earlier ones, and terms keep to that: an occurrence
-    is a term alone, or in one with all others of its code; with it, all later ones are suppressed. So whoever knows
+    is a term alone, or in one with all others of its code; with it, all later ones are suppressed. So anyone who knows
     how often a patient has a code, and looks for the terms of all these occurrences, finds what the last one tells.
     What a merger costs is counted without the occurrences that join.
 
@@ -173,7 +173,7 @@ def group_constraints(constraints: Sequence[Sequence[int]], n_codes: int, *, unc
 def cluster(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:
     """Generalize and suppress until no set has 1 to k - 1 records: CBA.
 
-    The terms are changed in place. Each set is held by some record, and they stand in the order of their codes. Where
+    The terms are changed in place. Each set is held by some record, and they are in the order of their codes. Where
     ``exponential``, losses grow exponentially with the codes of a term.
     """
     # Sets that fewer than k records hold: by support, the largest first, then the larger, then by codes.

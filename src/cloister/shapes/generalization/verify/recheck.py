@@ -297,7 +297,7 @@ def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets
 def _is_as_written(manifest: GeneralizationManifest, file: GeneralizedFile) -> bool:
     """Whether the data file is written in the one way there is."""
     plain = data_frame(file.released, numbered=manifest.columns.id is not None).cast(pl.String)
-    # Records whose terms are equal stand in the order of their attributes.
+    # Records whose terms are equal are in the order of their attributes.
     content = file.frame.select(CODES, *(() if file.beside is None else file.beside.columns))
     return file.frame.select(plain.columns).equals(plain) and content.equals(content.sort(content.columns))
 

@@ -206,7 +206,7 @@ def _form(released: Generalization) -> Iterator[tuple[str, bool | np.bool_]]:
 def _check_policy(checks: Checks, released: Generalization, privacy: PrivacySets) -> None:
     """Check sets that a policy names, which is not in the release, so that its script cannot."""
     k, records, n_terms = released.k, released.records, released.terms.offsets.size - 1
-    # Codes of one term cannot be told apart, so that sets of terms are all that anybody can look for.
+    # Codes of one term cannot be distinguished, so that sets of terms are all that anybody can look for.
     rare = has_rare_part(records.offsets, records.items, n_terms, _as_terms(released, privacy), k)
     by_policy = f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
     checks.require(not rare, by_policy)
@@ -216,7 +216,7 @@ def _as_terms(released: Generalization, privacy: PrivacySets) -> NDArray[np.int3
     """The terms of each set as a row, -1 where a code is suppressed or unknown, and beyond the end."""
     sets = privacy.sets
     if released.repeats:
-        # Whoever knows an occurrence looks for the terms of all up to it; a code without number is the first one.
+        # Anyone who knows an occurrence looks for the terms of all up to it; a code without number is the first one.
         by_code = terms_by_code(released) or {}
         named = (occurrence(name) or (name, 1) for name in privacy.vocabulary)
         terms_of = [set(by_code.get(code, ())[:number]) for code, number in named]

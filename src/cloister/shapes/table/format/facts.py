@@ -128,7 +128,7 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPati
 
 
 def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | None = None) -> pl.Series:
-    """Return the records of each combination of values in these columns; its patients, where they are told apart."""
+    """Return the records of each combination of values in these columns; its patients, where they are distinguished."""
     texts = pl.DataFrame([as_held(released[column]).alias(f"c{j}") for j, column in enumerate(columns)])
     every, size = with_records_of(texts, released), count_records(released)
     if patient is not None and patient in released.columns:

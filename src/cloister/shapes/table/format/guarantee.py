@@ -34,7 +34,7 @@ class Guarantee:
     rules: tuple[Description, ...] = ()
     id: str | None = None
     numbered: bool = False  # whether it holds numbers; else it holds keyed hashes
-    # what tells patients apart where one may have several records; numbered again in each class, or not released
+    # what distinguishes patients where one may have several records; numbered again in each class, or not released
     patient: str | None = None
     stars: bool = False  # whether suppressed records are written as rows of ``*``
     limit: int | None = None

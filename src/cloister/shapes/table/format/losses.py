@@ -62,7 +62,7 @@ def measure_column_loss(
         one.group_by("label").agg(count_records(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
     )
     top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
-    # A label without a set stands in a release that was changed only, which is found out by itself.
+    # A label without a set is in a release that was changed only, which is found out by itself.
     at = counts.join(find_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
     records, risen = int(counts["records"].sum()), int((at["records"] * at["level"]).sum())
     # Whole numbers of Python: sums of large domains do not fit into 64 bits.

@@ -18,7 +18,7 @@ from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
 ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_size")
-"""Losses that stand in every manifest, beside the one that was minimized."""
+"""Losses that are in every manifest, beside the one that was minimized."""
 
 SHARE_ROUNDED = Decimal("1e-15")
 """How far a share of suppression may be from the one asked for, as JSON holds no more than 16 digits of it."""
@@ -122,7 +122,7 @@ class RecordedColumn(Section):
 
 
 class TableIdColumn(Section):
-    """What stands in the place of ids."""
+    """What is in the place of ids."""
 
     role: Literal["identifier"]
     ids: Literal["number", "hmac"]

@@ -61,7 +61,7 @@ class TableRequest(TableSettings):
     levels: Mapping[str, int] | None = None
     microaggregate: Mapping[str, str] = field(default_factory=dict)
     ids: Ids = Ids.NUMBER
-    # id, id_key: column that tells patients apart; a secret of at least 32 bytes where ids are keyed hashes
+    # id, id_key: column that distinguishes patients; a secret of at least 32 bytes where ids are keyed hashes
     id: str | None = None
     id_key: bytes | None = field(default=None, repr=False)
     accept_empty: bool = False
@@ -133,9 +133,9 @@ class ProtectedTable:
     # the transformation and what is proven of it; where levels differ between classes, of the whole table before
     # suppressed records were recoded; None where no transformation was searched
     search: SearchResult | None
-    suppressed: int  # records left out, or written as rows of ``*``
+    suppressed: int  # records omitted, or written as rows of ``*``
     originals: pl.Series  # position in the input of each released record; secret
-    # labels of the quasi-identifiers of each released record, rows of ``*`` left out; what is in ``frame``, unless it
+    # labels of the quasi-identifiers of each released record, rows of ``*`` omitted; what is in ``frame``, unless it
     # was averaged
     labels: pl.DataFrame
     levels: Mapping[str, tuple[int, ...]]  # levels that occur in each quasi-identifier, ascending, in the file's order

@@ -130,7 +130,7 @@ def describe_table(
 
     A number of suppressed records below k is masked; so is the number of records of the input, because each would give
     the other away. For the same reason losses are then computed from the released records alone and rounded up, and
-    bound and gap are left out.
+    bound and gap are omitted.
     """
     settings, search = _settings(request, table.roles, source), protected.search
     released = protected.frame.filter(protected.originals.is_not_null())

@@ -198,7 +198,7 @@ def _labelled_variously(
 def _label_groups(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
     """Label of each value at a level, the leaves it covers, and how many records share label and finest label.
 
-    The finest label is that of level 0: the value itself, or the open group of a bound, which is never told apart.
+    The finest label is that of level 0: the value itself, or the open group of a bound, which is never distinguished.
 
     ``records``: how many records have each value.
     """

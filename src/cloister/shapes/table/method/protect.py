@@ -305,7 +305,7 @@ def microaggregate(text: pl.Series, classes: NDArray[np.int64], aggregate: str) 
     Where a record of a class has no value, the whole class has none: the mean of the others, beside empty cells, would
     tell whose value is missing.
 
-    *Guarantee*: the records of a class stay alike, so that what holds of classes still does. Against somebody who knows
+    *Guarantee*: the records of a class stay alike, so that what holds of classes still does. Against someone who knows
     all values of a class but one, nothing: the mean tells the last. Not truthful: no record need have the value shown.
     Cost: one pass over the records.
 

@@ -112,7 +112,7 @@ def check_named(columns: Sequence[str], request: TableRequest, file: str) -> dic
     named = [(column, role) for role, columns_of_role in by_role.items() for column in columns_of_role]
     names = [column for column, _ in named]
     check_columns([*names, *request.accept], columns, file)
-    # A column that a rule looks at is sensitive unless somebody gave it another role.
+    # A column that a rule looks at is sensitive unless someone gave it another role.
     wanted = [rule.about for rule in request.rules if rule is not request.patients and rule.about is not None]
     check_columns(wanted, columns, file)
     for column in wanted:

@@ -1,4 +1,4 @@
-"""Which classes of a transformation are released: those that satisfy all rules, the smallest left out until all do."""
+"""Which classes of a transformation are released: those that satisfy all rules, the smallest omitted until all do."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -18,12 +18,12 @@ TOLERANCE = 1e-12  # a measure this little beyond its threshold is rounding: thr
 
 @dataclass(frozen=True)
 class Reference:
-    """What the classes of a release are compared with; what is not at hand is None or left out."""
+    """What the classes of a release are compared with; what is not at hand is None or omitted."""
 
     n_least: int
     n_most: int
     whole: pl.DataFrame | None = None  # sensitive columns of the input as text, named as `escape_name` does
-    # values of a column in their natural order, missing left out; for rules that need it
+    # values of a column in their natural order, missing omitted; for rules that need it
     order: Mapping[str, pl.Series] = field(default_factory=dict)
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
     # quasi-identifiers of each population table, generalized to the stated levels, by the table's name
@@ -81,7 +81,7 @@ class ReleasedClasses:
 
 
 def natural_order(column: pl.Series) -> pl.Series:
-    """Return the values as text in their natural order, missing left out: numbers and dates by size, else by bytes."""
+    """Return the values as text in their natural order, missing omitted: numbers and dates by size, else by bytes."""
     if column.dtype != pl.String:
         return as_text(column.unique().sort()).drop_nulls()
     texts = column.drop_nulls().unique()

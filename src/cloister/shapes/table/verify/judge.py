@@ -78,7 +78,7 @@ def releasable(
 
     Classes that satisfy every rule about classes are; the smallest are suppressed until every rule about the table
     holds.
-    Classes of one size go by their values, columns in the order of their names, wherever they stand in the file. A
+    Classes of one size go by their values, columns in the order of their names, wherever they are in the file. A
     rule that lets nothing be suppressed releases all classes or none.
 
     ``released``: the released classes, which were judged before, so that only the others are; how many had to be left

@@ -121,7 +121,7 @@ def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
 
 
 def _texts(frame: pl.DataFrame, guarantee: Guarantee, held: Callable[[pl.Series], pl.Series] = as_text) -> pl.DataFrame:
-    """The columns that are spoken of, and whose records they are, as text; those that are not there left out."""
+    """The columns that are spoken of, and whose records they are, as text; those that are not there omitted."""
     absent = () if guarantee.patient in (None, *guarantee.columns) else (guarantee.patient,)
     columns = {series.name: series for series in frame.get_columns()}
     spoken_of = [name for name in (*guarantee.columns, *absent) if name in columns]

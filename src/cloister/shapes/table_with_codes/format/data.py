@@ -1,7 +1,7 @@
 """The forms of a table with codes: what is asked of its codes, the codes as read, protected and told; who has any.
 
 Whether patients have codes at all is a quasi-identifier of two values, which is never generalized. Classes then hold
-patients with codes only or without codes only, k at least. So whoever knows that a patient has none is left with k
+patients with codes only or without codes only, k at least. So anyone who knows that a patient has none is left with k
 candidates as well, and no record that has codes is taken for an empty one.
 """
 
@@ -81,7 +81,7 @@ class ProtectedBoth:
     """A table and its codes as they are to be released, and what only the custodian may know."""
 
     frame: pl.DataFrame  # the protected table, with one reconstruction in the column of codes
-    # true codes of the patients of the rows that have any, in their order, codes of nobody left out; secret
+    # true codes of the patients of the rows that have any, in their order, codes of nobody omitted; secret
     codes: CodeSets
     policy: UtilityPolicy | None  # the utility policy for these codes
     protected: ProtectedCodes
@@ -92,7 +92,7 @@ PRESENT = "codes"
 
 
 def words_of(column: str, missing: Sequence[str]) -> pl.Expr:
-    """Return the codes in each cell of a column of text, missing ones left out."""
+    """Return the codes in each cell of a column of text, missing ones omitted."""
     words = pl.col(column).str.extract_all(r"\S+")
     return words.list.set_difference(pl.lit(pl.Series([list(missing)], dtype=pl.List(pl.String))))
 

@@ -33,9 +33,9 @@ def protect_codes_of(
     """Disassociate the codes of the released patients inside the classes of the released table.
 
     *Guarantee* ((k, k^m)-anonymity): for the quasi-identifiers of any patient and any m codes of it, there is at least
-    one data set that the release may stand for in which k records or more have all of them. It holds against somebody
+    one data set that the release may stand for in which k records or more have all of them. It holds against someone
     who knows the quasi-identifiers of a patient, whether it has codes, up to m of these codes, and the release. Not
-    promised: a bound on what is probable; anything against somebody who knows more codes, other columns, or several
+    promised: a bound on what is probable; anything against someone who knows more codes, other columns, or several
     patients. Cost: that of `disassociate`.
 
     The table is protected so that records of a class have codes all or none. The seed is that of the reconstruction;
@@ -78,7 +78,7 @@ def record_codes(read: ReadCodes, n_records: int) -> RecordCodes:
 
 
 def select_records(codes: CodeSets, records: Integers) -> CodeSets:
-    """Return some records; codes that none of them has are left out of the vocabulary."""
+    """Return some records; codes that none of them has are omitted of the vocabulary."""
     offsets, items = take_sequences(codes.offsets, codes.items, records)
     used, place = np.unique(items, return_inverse=True)
     return CodeSets(tuple(codes.vocabulary[code] for code in used.tolist()), offsets, place.astype(np.int32))

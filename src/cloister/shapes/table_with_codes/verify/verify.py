@@ -89,7 +89,7 @@ def sizes_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
 
 
 def counts_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
-    """Return whether each code stands in rows of each class as often as some data set behind its clusters has it."""
+    """Return whether each code is in rows of each class as often as some data set behind its clusters has it."""
     return not count_miscounted(rows.select(CLASS, pl.col(SET).str.split(" ")), released)
 
 

@@ -198,7 +198,7 @@ def is_code(code: str) -> bool:
 
 
 def encode(source: EventSource) -> Trajectories:
-    """Number the events of every patient; patients stand in the order of their ids."""
+    """Number the events of every patient; patients are in the order of their ids."""
     odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
     what = f"lines of {source.name} have a code that is {ODD_CODE}"
     source.refuse(odd, what, "Correct or remove them.", source.columns.code)
@@ -275,8 +275,8 @@ class TrajectoriesRequest:
     cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
     # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
-    max_loss: float | None = None  # clusters that lose more in the mean of their pairs are left out
-    drop_empty_pairs: bool = False  # leave out pairs whose code and age are both suppressed (`*`, `*`)
+    max_loss: float | None = None  # clusters that lose more in the mean of their pairs are omitted
+    drop_empty_pairs: bool = False  # omit pairs whose code and age are both suppressed (`*`, `*`)
     diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
     constraints: tuple[CodeSetConstraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
     policy: str | None = None  # where these sets came from
@@ -344,7 +344,7 @@ class Attributes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WrittenTrajectories:
-    """What stands in the data file and the attributes file."""
+    """What is in the data file and the attributes file."""
 
     # ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
     frame: pl.DataFrame

@@ -24,7 +24,7 @@ class ValueTree:
     """The values of an attribute as leaves, and above them every node that some of them meet in.
 
     Nodes are numbered: leaves first, in the order of the values; then what covers two leaves or more, from few leaves
-    to many; the root is last. A node of the hierarchy with a single value below is left out: values never meet in it.
+    to many; the root is last. A node of the hierarchy with a single value below is omitted: values never meet in it.
     Where labels of several levels cover the same values, the finest stands; what only the hierarchy's root covers is
     `*`.
 

@@ -1,6 +1,6 @@
 """What the released files of trajectories say, and no more: facts of the manifest, figures of the report, the codebook.
 
-Whoever verifies a release derives them again.
+Anyone who verifies a release derives them again.
 """
 
 import re

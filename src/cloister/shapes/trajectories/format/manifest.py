@@ -123,14 +123,14 @@ class DataColumns(Section):
 
 
 class ReleasedPatients(Section):
-    """How many patients there were and are: nobody, or whole clusters are left out."""
+    """How many patients there were and are: nobody, or whole clusters are omitted."""
 
     in_: Positive = Field(alias="in")
     released: Positive
     suppressed: Count
 
     def loss_of_all(self, loss: float) -> float:
-        """Return a loss over all patients, of one over those released: of those left out all is lost."""
+        """Return a loss over all patients, of one over those released: of those omitted all is lost."""
         share = self.released / self.in_
         return share * loss + (1 - share)
 

@@ -51,7 +51,7 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
 def exact_figures(
     given: GivenTrajectories, domain: FittedTrajectories, protected: ProtectedTrajectories
 ) -> dict[str, object]:
-    """Return figures for the custodian alone."""
+    """Return figures for the custodian only."""
     return {
         "patients": given.trajectories.n_patients,
         "pairs": given.trajectories.n_pairs,
@@ -91,7 +91,7 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     """Return the losses of codes and of ages.
 
     ``gained``: leaves that codes and ages gained along the way, as the paper counts them: a merged pair's further loss
-    once, whoever suffers it
+    once, anyone who suffers it
 
     References
     ----------
@@ -161,7 +161,7 @@ def within(
 ) -> Integers:
     """Return the patients of the clusters whose pairs lose at most so much in the mean, ascending.
 
-    Clusters stay or go as a whole: every released trajectory keeps its k patients, and k or more are left out.
+    Clusters stay or go as a whole: every released trajectory keeps its k patients, and k or more are omitted.
     """
     cluster = np.repeat(alignment.cluster_of, np.diff(original.offsets))
     sums = [np.bincount(cluster, each) for each in lost(original, released, alignment)]

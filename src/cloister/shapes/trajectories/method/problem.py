@@ -132,7 +132,7 @@ def domain_of(trees: tuple[ValueTree, ValueTree], request: TrajectoriesRequest) 
 
 
 def crossing(tree: ValueTree, constraints: tuple[CodeSetConstraint, ...]) -> NDArray[np.bool_]:
-    """Return which nodes stand in a release for codes of a constraint and for others: (n_nodes,) bool."""
+    """Return which nodes are in a release for codes of a constraint and for others: (n_nodes,) bool."""
     found = np.zeros(tree.n_nodes, dtype=np.bool_)
     if not constraints:
         return found
@@ -258,7 +258,7 @@ class Losses:
     # ilm_common, alm_common: as the exact ones, over the values that k patients or more have; these are told
     ilm_common: float
     alm_common: float
-    all_common: bool  # whether k patients or more have every code and every age that somebody has
+    all_common: bool  # whether k patients or more have every code and every age that someone has
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,7 +270,7 @@ class ProtectedTrajectories:
     losses: Losses
     blocks: int = 1
     outcomes: tuple[ConstraintOutcome, ...] = ()
-    kept: Integers | None = None  # the patients that are released, ascending, where some may be left out; None: all
+    kept: Integers | None = None  # the patients that are released, ascending, where some may be omitted; None: all
 
 
 def cut(problem: Problem, block: int | str, k: int) -> list[Integers]:

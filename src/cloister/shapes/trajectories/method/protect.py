@@ -48,17 +48,17 @@ def anonymize(
     """Give the patients of every cluster one sequence of generalized pairs.
 
     *Guarantee* (Definition 1 of the paper): k patients or more share every released sequence, so any set of (code, age)
-    pairs, however large, matches k patients or none. It holds against somebody who knows everything of a patient's
+    pairs, however large, matches k patients or none. It holds against someone who knows everything of a patient's
     trajectory, which patients are in the data, and the release. Not promised: that nothing is learned of the patients
     of a cluster together (a code that a cluster's sequence tells, all its patients have; ask for a diversity); anything
-    against somebody who knows the auxiliary attributes, who knows many other patients of the cluster, or who has
+    against someone who knows the auxiliary attributes, who knows many other patients of the cluster, or who has
     several releases of changing data; how much is lost. Cost: quadratic in the number of distinct trajectories, or in
     the size of a block.
 
     The result does not depend on the order of the patients, nor on the number of threads. Deviations from the paper,
     which leaves them open: where several trajectories are the most frequent, farthest or closest, the shortest is
     taken, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
-    left, not a random one. Patients with equal trajectories are told apart by auxiliary attributes, then not at all.
+    left, not a random one. Patients with equal trajectories are distinguished by auxiliary attributes, then not at all.
 
     References
     ----------
@@ -114,7 +114,7 @@ def anonymize_under(
         released, alignment = released.of(left), Alignment(cluster_of.astype(np.int32), position)
         trajectories = trajectories.only(kept)
     losses = measure(trajectories, released, alignment, gained.sum(axis=0))
-    # What is lost of the values that everybody has would tell of those left out.
+    # What is lost of the values that everybody has would tell of those omitted.
     losses = replace(losses, all_common=losses.all_common and trajectories.n_patients == problem.order.size)
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes, kept)
@@ -197,7 +197,7 @@ def release(
 ) -> tuple[AnonymizedTrajectories, Alignment]:
     """Return the clusters in the order of their released rows, as the nodes that labels stand for."""
     trees = problem.code_tree, problem.age_tree
-    if drop_empty:  # leave out pairs whose code and age are both suppressed
+    if drop_empty:  # omit pairs whose code and age are both suppressed
         no_code, no_age = (np.array([label == ROOT for label in tree.labels])[tree.released] for tree in trees)
         clusters = clusters.without(no_code[clusters.code] & no_age[clusters.age], problem)
     nodes = trees[0].released[clusters.code], trees[1].released[clusters.age]

@@ -1,6 +1,6 @@
 """The promises of released trajectories as SQL: what ``verify.sql`` checks, from the released files alone.
 
-Source: Tamersoy et al. (2012), Definitions 1 and 3. Whatever pairs somebody knows, all patients with the same released
+Source: Tamersoy et al. (2012), Definitions 1 and 3. Whatever pairs someone knows, all patients with the same released
 trajectory have them or none has: so it suffices to count equal trajectories.
 """
 
@@ -23,7 +23,7 @@ class ExpectedGuarantee:
     """What a release is to keep."""
 
     k: int  # patients that share every trajectory
-    drop_empty: bool = False  # whether pairs without code and age are left out
+    drop_empty: bool = False  # whether pairs without code and age are omitted
     diversity: Diversity | None = None  # of sensitive codes: can be checked with the place of every pair alone
 
 

@@ -182,7 +182,7 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Cov
     number[origin] = np.arange(1, original.n_patients + 1)
     n_kept = np.bincount(owner[kept], minlength=original.n_patients)
     rows = np.bincount(frame[ID].to_numpy() - 1, minlength=original.n_patients)
-    # A patient without any kept pair stands in the file with one row of two roots, which stands for no pair.
+    # A patient without any kept pair is in the file with one row of two roots, which stands for no pair.
     alone = frame.filter(pl.len().over(ID) == 1)
     told_nothing = np.zeros(original.n_patients, dtype=np.bool_)
     told_nothing[alone.filter((pl.col(CODE) == ROOT) & (pl.col(AGE) == ROOT))[ID].to_numpy() - 1] = True
@@ -239,7 +239,7 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
     if secret is None:
         return True
     held = secret.trajectories.codes, secret.trajectories.ages
-    # What is lost of the values that everybody has is not published either where others were left out.
+    # What is lost of the values that everybody has is not published either where others were omitted.
     all_common = not secret.n_left_out and all(
         values[own].all() for values, own in zip(common_values(secret, k), held, strict=True)
     )

@@ -61,7 +61,7 @@ def relevance(columns: Sequence[pl.Series], target: pl.Series) -> NDArray[np.flo
 
     By how much likelier the records of the same value, without the record itself, make its target than all records do,
     in the mean of the logarithms: mutual information, of which many values have none by chance. It guides the splits.
-    Whoever runs the program learns it, so that the columns must tell no more than the release: see `explore_parts`.
+    Anyone who runs the program learns it, so that the columns must tell no more than the release: see `explore_parts`.
     """
     if target.dtype.is_numeric() and target.n_unique() > MOST_VALUES:
         target = target.rank("min") * MOST_VALUES // target.len()
