@@ -426,7 +426,7 @@ def test_how_a_command_ends(target, tmp_path):
     assert cloister("verify", tmp_path / "release").code == 2
 
 
-NOT_IN_SQL = ("clusters stand in the order of their contents", "classes are told apart, in order")
+NOT_IN_SQL = ("clusters are in the order of their contents", "classes are told apart, in order")
 """What SQL does not check of clusters, and says so."""
 
 LINES = ("data.csv", "clusters", "attributes", "patients.csv", "claims.csv")

@@ -79,7 +79,7 @@ def assess_codes(options: AssessCodesOptions) -> None:
     found = verb.assess_codes(given.codes, attackers.known, attackers.k, attackers.seed)
     notes = [note for note in given.notes if note != note_not_released(given.not_released)]
     if given.n_empty:
-        notes.append(f"patients without a code are left out: {given.n_empty:,}")
+        notes.append(f"patients without a code are omitted: {given.n_empty:,}")
     _tell(options, given.name, found.summary(), notes)
 
 
@@ -109,7 +109,7 @@ def assess_claims(options: AssessClaimsOptions) -> None:
         found = verb.assess_released_claims(patients, claims, plan, attackers)
     else:
         given = Claims.read(options.patients, options.claims, plan, **how_read(options))
-        notes = [*given.notes, "patients whom the steps of the plan leave out are not counted"]
+        notes = [*given.notes, "patients removed by the steps of the plan are not counted"]
         found = verb.assess_claims(given, attackers)
     _tell(options, f"{options.patients.name}, {options.claims.name}", found.summary(), notes)
 

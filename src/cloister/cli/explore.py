@@ -86,7 +86,7 @@ def _tell(exploration: Exploration, out: Path, earlier: int, command: str | None
         useful = [f"{value:.3f}" if isinstance(value, float) else str(value or "") for value in told]
         rows.append([str(place + 1), *map(word_of, one.setting.values()), *_figures(one, loss), *useful, marks])
     screen = console()
-    head = ["no.", *exploration.outcomes[0].setting, "risk", "loss", "left out", *more, ""]
+    head = ["no.", *exploration.outcomes[0].setting, "risk", "loss", "suppressed", *more, ""]
     screen.print(grid("Settings", head, rows))
     before = f"{earlier} of {len(rows)} were there already. " if earlier else ""
     seconds = f"{time.perf_counter() - STARTED:.2f} s"

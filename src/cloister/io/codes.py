@@ -423,7 +423,7 @@ def _ages_from_dates(
         starts = pl.DataFrame({"id": ids, "date": days}).select(pl.col("date").min().over("id")).to_series()
     else:
         starts = _as_dates(anchor, file, refuse)
-    early = f"dates in column {dates.name!r} of {file} lie before the date that ages are counted from"
+    early = f"dates in column {dates.name!r} of {file} are before the date from which ages count"
     refuse(days < starts, early, CORRECT, dates.name)
     if unit == "days":
         return (days - starts).dt.total_days().cast(pl.String)

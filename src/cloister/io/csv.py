@@ -264,7 +264,7 @@ def csv_of(
         notes = (*notes, f"{file} has one column: blank lines were read as missing values, {n_blank} in all")
     if dropped:
         were = "1 line was" if dropped == 1 else f"{dropped:,} lines were"
-        notes = (*notes, f"{were} left out, having other than {cells.width} cells or a quote inside one")
+        notes = (*notes, f"{were} dropped, with other than {cells.width} cells or a quote inside one")
     return Source(plain_columns(cells, file), "csv", delimiter, text.encoding, file, notes, LeftOut(bad_lines=dropped))
 
 

@@ -164,8 +164,8 @@ ADBC_REASONS = {
     "42703": "names a column that is not there",
     "42883": "names a function that is not there, or joins types that do not fit",
     "42P01": "names a table that is not there",
-    "55P03": "waited too long for a lock that somebody else holds (a lock timeout)",
-    "57014": "was cancelled: it took longer than the database allows (a statement timeout), or somebody stopped it",
+    "55P03": "waited too long for a lock (a lock timeout)",
+    "57014": "was cancelled: it took longer than the database allows (a statement timeout), or was stopped",
 }
 """What a SQLSTATE says of a query."""
 LOST = re.compile(r"08...|57P0[1-5]")  # States of a connection that is gone

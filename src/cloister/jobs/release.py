@@ -81,7 +81,7 @@ def _fewest(counts: Sequence[pl.DataFrame], subset: tuple[str, ...]) -> int | No
 
 LOOKUP = RowLookup(respell, linkage_failure)
 
-LIMIT = "whoever has both releases can compare them (see known limits)"
+LIMIT = "anyone with both releases can compare them (see known limits)"
 
 
 def earlier_manifests(folder: Path) -> dict[str, Manifest]:

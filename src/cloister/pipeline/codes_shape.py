@@ -306,7 +306,7 @@ def notes_on(
     if count != 0:
         what = "no code" if manifest.form == DISASSOCIATION else "no code that is released"
         how_many = f"fewer than {count[1:]}" if isinstance(count, str) else f"{count:,}"
-        notes.append(f"{how_many} records have {what} and are left out")  # of fewer than k no number is given
+        notes.append(f"{how_many} records have {what} and are suppressed")  # of fewer than k no number is given
     left = 0 if policy is None or policy.support is not None else policy.n_uncovered(given.codes)
     if left:
         notes.append(f"{left} {'code is' if left == 1 else 'codes are'} in no set of the utility policy")

@@ -125,7 +125,7 @@ class PreparedTrajectories(Prepared):
         """Return what was taken for granted, and what a user should know."""
         options, given, notes = self.options, self.given, [*self.given.notes]
         if options.on_unknown_code == "drop":
-            notes.append("lines with codes that the hierarchy does not have are left out, as asked")
+            notes.append("lines with codes that are not in the hierarchy are dropped, as requested")
         sensitive = frozenset() if self.request.diversity is None else self.request.diversity.codes
         absent = sensitive - {*given.trajectories.vocabulary}
         if absent:

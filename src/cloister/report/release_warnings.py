@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 Part = tuple[AnyManifest, Figures]
-AS_RECORDED = "whoever knows a patient's values there may find the patient by them"
+AS_RECORDED = "anyone who knows a patient's values there may find the patient"
 KEYED_IDS = "keyed ids link this release to every other one that was made with the same key"
 
 
@@ -140,5 +140,5 @@ def _uncountable(share: float) -> list[str]:
 def describe_largest_term(largest: int, codes: int) -> list[str]:
     """Return the warning about a term that stands for most codes."""
     return [] if largest == 1 or 2 * largest <= codes else [
-        f"the largest term stands for {largest:,} of {codes:,} codes, so that little can be learned from the release"
+        f"the largest term contains {largest:,} of {codes:,} codes, so that little can be learned from the release"
     ]  # fmt: skip

@@ -222,7 +222,7 @@ def test_pseudonyms_keep_the_company_of_the_ids(release, cloister):
     found = cloister("verify", release, *MAPPED)
 
     assert found.code == 1
-    assert "pseudonyms stand for one original id each" in found.err
+    assert "each pseudonym belongs to one original id" in found.err
 
 
 def test_a_patient_whom_the_plan_leaves_out(release, cloister, tmp_path):
@@ -233,7 +233,7 @@ def test_a_patient_whom_the_plan_leaves_out(release, cloister, tmp_path):
     found = cloister("verify", release, *MAPPED)
 
     assert found.code == 1
-    assert "no released patient is one that the plan leaves out" in found.err
+    assert "no released patient is excluded by the plan" in found.err
 
 
 def test_figures_of_the_search_are_those_there_are(release, cloister):

@@ -137,7 +137,7 @@ ODD_DATES = (
 
 
 @pytest.mark.parametrize(
-    ("when", "words"), [("1979-01-01", "lie before"), *((when, "no dates written as") for when in ODD_DATES)]
+    ("when", "words"), [("1979-01-01", "are before"), *((when, "no dates written as") for when in ODD_DATES)]
 )
 def test_dates_that_cannot_be_are_refused(read, when, words):
     """A date before the one to count from, or in another form, is named by its line."""

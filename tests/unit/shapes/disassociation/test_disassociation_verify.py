@@ -186,7 +186,7 @@ def unsorted_vocabulary(plain):
 
 BREACHES = {
     small_cluster: "clusters have k records or more",
-    one_code_twice: "in each cluster every code stands in one place",
+    one_code_twice: "in each cluster every code is in one place",
     rare_code: "all record chunks are k^m-anonymous",
     rare_pair: "all record chunks are k^m-anonymous",
     rare_shared_pair: "all shared chunks are k^m-anonymous",
@@ -203,12 +203,12 @@ BREACHES = {
     two_parents: "joint clusters are made of clusters and earlier joint clusters",
     child_that_comes_later: "joint clusters are made of clusters and earlier joint clusters",
     wrong_joint_size: "joint clusters have the records of their members",
-    order_of_the_patients: "subrecords stand in the order of their codes",
+    order_of_the_patients: "subrecords are in the order of their codes",
     code_outside_the_domain: "subrecords hold the codes of their chunk, each at least once",
     code_that_no_subrecord_has: "subrecords hold the codes of their chunk, each at least once",
     empty_subrecord: "chunks are in order, each with codes and subrecords that are not empty",
     unknown_code: "each cluster has an item chunk in order",
-    told_sensitive_code: "sensitive codes stand in item chunks only",
+    told_sensitive_code: "sensitive codes are in item chunks only",
     sensitive_item_chunk: "no reconstructed record needs to be empty",
     unsorted_vocabulary: "the codes are in order",
 }
@@ -274,11 +274,11 @@ def equal_clusters_crossed(plain):
 
 
 ORDERS = {
-    clusters_reversed: "clusters stand in the order of their contents",
-    joints_reversed: "joint clusters stand in the order of their contents",
-    record_chunks_reversed: "chunks stand in the order of their smallest code",
-    shared_chunks_reversed: "chunks stand in the order of their smallest code",
-    equal_clusters_crossed: "clusters stand in the order of their contents",
+    clusters_reversed: "clusters are in the order of their contents",
+    joints_reversed: "joint clusters are in the order of their contents",
+    record_chunks_reversed: "chunks are in the order of their smallest code",
+    shared_chunks_reversed: "chunks are in the order of their smallest code",
+    equal_clusters_crossed: "clusters are in the order of their contents",
 }
 
 
@@ -301,7 +301,7 @@ def test_long_clusters_are_compared_to_their_end():
     assert failures(plain) == []
     plain.items.reverse()
 
-    assert failures(plain) == ["clusters stand in the order of their contents"]
+    assert failures(plain) == ["clusters are in the order of their contents"]
 
 
 @pytest.mark.parametrize(

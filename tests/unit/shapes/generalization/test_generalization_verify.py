@@ -103,7 +103,7 @@ def test_changed_forms_are_refused(codes, found):
 
     assert "every code is in one term" in failures(codes, released, terms=Sets.of([terms[0], [terms[0][1], *terms[1]]]))
     assert "every code is in one term" in failures(codes, released, suppressed=np.array([0], dtype=np.int32))
-    assert "records stand in the order" in failures(codes, released, records=Sets.of(records[::-1]))
+    assert "records are in the order" in failures(codes, released, records=Sets.of(records[::-1]))
     assert "records are sets of terms" in failures(codes, released, records=Sets.of([*records[:-1], [len(terms)]]))
     assert "held by some record" in failures(codes, released, records=Sets.of([[0]] * len(records)))
     assert "the codes are in order" in failures(codes, released, vocabulary=released.vocabulary[::-1])

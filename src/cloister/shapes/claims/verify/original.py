@@ -98,7 +98,7 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     as_flagged = bool(np.all(is_missing == is_flagged) and np.all(here <= there))
     checks.require(as_flagged, f"claims are missing of all patients with {TRUNCATED}, and of no others")
     if any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS)):
-        for_one = "pseudonyms stand for one original id each, and no two for the same"
+        for_one = "each pseudonym belongs to one original id, and no two to the same"
         checks.require(_pseudonyms_hold(files, form, ids_of_patients, rows, origin), for_one)
     base, recoded = ([pack_text(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
     return Truth(data.n_patients, origin, History(data.owners, base), History(data.owners, recoded))
@@ -121,7 +121,7 @@ def _patients_hold(
         fits = (counts[_NTH] <= counts[ROWS].fill_null(0)).all()
         checks.require(fits, "every released patient is one of the original, as recoded again (without crosswalk)")
         return False
-    if not checks.require((origin >= 0).all(), "no released patient is one that the plan leaves out"):
+    if not checks.require((origin >= 0).all(), "no released patient is excluded by the plan"):
         return False
     is_known = origin.size == released.height and np.unique(origin).size == origin.size
     if not checks.require(is_known, "every released patient is another one of the original"):

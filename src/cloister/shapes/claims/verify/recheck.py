@@ -36,7 +36,7 @@ from .original import PreparedOriginal
 from .steps import repeat_steps
 from .verify import verify
 
-STEPS_AGAIN = "what is said of the steps before the search is what they give, done again by SQL"
+STEPS_AGAIN = "the steps before the search, repeated by SQL, give the stated results"
 WORD_ONLY = Caveat(
     "the risk of values drawn from the original claims is the releaser's word: compare with the original"
 )

@@ -104,11 +104,11 @@ def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
         between = np.sign(np.diff(released.class_of)).astype(np.int64)
         steps = np.where(between, between, steps)
     around = parents[: released.n_clusters]
-    yield "clusters stand in the order of their contents", _ascends(steps, around)
+    yield "clusters are in the order of their contents", _ascends(steps, around)
     label = starts_of(steps != 0)
-    yield "joint clusters stand in the order of their contents", _joints_ascend(released, parents, label)
+    yield "joint clusters are in the order of their contents", _joints_ascend(released, parents, label)
     yield (
-        "chunks stand in the order of their smallest code",
+        "chunks are in the order of their smallest code",
         _chunks_ascend(released.record_chunks) and _chunks_ascend(released.shared_chunks),
     )
 

@@ -18,7 +18,7 @@ from .chunks import BLOCK
 
 COMPARED = (
     "every record of the original is in one cluster",
-    "every code of every record stands in one place",
+    "every code of every record is in one place",
     "record chunks are the projections of their records",
     "codes of item chunks are held by a record of the cluster",
     "shared chunks are the projections of their records",

@@ -69,7 +69,7 @@ def _form(released: Disassociation) -> Promises:
     yield "each cluster has an item chunk in order", in_order
     is_run = released.child_offsets.size == released.n_joints + 1
     yield "each joint cluster has its children", is_run and are_runs(released.child_offsets, released.children.size)
-    yield "subrecords stand in the order of their codes", all(map(_subrecords_in_order, both))
+    yield "subrecords are in the order of their codes", all(map(_subrecords_in_order, both))
     yield "subrecords hold the codes of their chunk, each at least once", all(map(_inside_domains, both))
     if columns or classes or released.class_of.size:
         apart = (
@@ -84,7 +84,7 @@ def _form(released: Disassociation) -> Promises:
     cluster, code = held_apart(released)
     keys = cluster * max(1, n_codes) + code
     # Of a code in two places of a cluster nobody could say how many have it.
-    yield "in each cluster every code stands in one place", np.unique(keys).size == keys.size
+    yield "in each cluster every code is in one place", np.unique(keys).size == keys.size
 
 
 def _is_sound(chunks: Chunks, n_owners: int, n_codes: int) -> bool:
@@ -217,7 +217,7 @@ def _sortable(label: tuple[str | None, ...]) -> tuple[tuple[bool, bytes], ...]:
 
 def _of_sensitive_codes(released: Disassociation, diversity: int) -> Promises:
     published = np.concatenate([released.record_chunks.domain, released.shared_chunks.domain])
-    yield "sensitive codes stand in item chunks only", not np.isin(published, released.sensitive).any()
+    yield "sensitive codes are in item chunks only", not np.isin(published, released.sensitive).any()
     unit = units(released)
     whole = np.flatnonzero(np.isin(unit, unit[released.sensitive]))
     yield "all occurrences of a sensitive code are sensitive", np.array_equal(whole, released.sensitive)

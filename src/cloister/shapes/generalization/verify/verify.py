@@ -199,7 +199,7 @@ def _form(released: Generalization) -> Iterator[tuple[str, bool | np.bool_]]:
     yield "every code is in one term, or suppressed", np.array_equal(placed, np.arange(n_codes))
     yield "records are sets of terms", _is_sound(records, n_terms)
     rows = pairwise(_rows(records))
-    yield "records stand in the order of their terms", all(before <= after for before, after in rows)
+    yield "records are in the order of their terms", all(before <= after for before, after in rows)
     yield "every term is held by some record", np.unique(records.items).size == n_terms
 
 

@@ -177,7 +177,7 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Cov
     # Kept pairs must be placed further on than all kept before them of their patient: that is the order of events.
     latest = pl.DataFrame({"owner": owner, "at": position}).select(pl.col("at").shift(1).cum_max().over("owner"))
     is_ahead = position > latest["at"].fill_null(-1).to_numpy()
-    checks.require(np.all(is_ahead | ~kept), "pairs stand in the order of the original")
+    checks.require(np.all(is_ahead | ~kept), "pairs are in the order of the original")
     number = np.empty(original.n_patients, dtype=np.int64)
     number[origin] = np.arange(1, original.n_patients + 1)
     n_kept = np.bincount(owner[kept], minlength=original.n_patients)
@@ -201,7 +201,7 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Cov
     place = np.arange(ids.size) - np.searchsorted(ids, ids)
     checks.require(
         np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]),
-        "every pair of the original that is not suppressed stands where it was placed",
+        "every pair of the original that is not suppressed is where it was placed",
     )
     is_code = _cover(codes, original.codes[source], paired[CODE])
     checks.require(is_code, "every released code covers the code it replaces")
