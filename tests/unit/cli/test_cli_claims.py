@@ -286,7 +286,7 @@ def test_suppression_is_flagged_and_verified(cloister, tmp_path):
     assert (told["settings"]["plan"]["risk"]["max_flag_rate"], told["choice"]["max_flag_rate"]) == (0.6, 0.3)
     report = (tmp_path / "release" / "report.html").read_text()
     assert "max_flag_rate 0.3. With max_flag_rate 0.6, as asked, suppression did not" in report
-    assert "60.00 % was asked" in report
+    assert "60.00 % was requested" in report
     assert "max_flag_rate was lowered to 0.3" in " ".join(ran.err.split())
     for name in ("patients.csv", "claims.csv"):
         assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()

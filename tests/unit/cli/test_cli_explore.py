@@ -208,7 +208,7 @@ def test_the_other_shapes_are_explored_as_well(cloister, place):
     told = cloister(*claims, "risk.threshold=0.1,0.2", "--out", "p", "--json")
 
     assert (
-        "risk is against whom each setting assumes, which m changes"
+        "settings assume different adversaries (m)"
         in cloister(*("explore", "codes", "diagnoses.csv", "--grid", "m=1,2", "-k", "5", "--out", "c")).err
     )
     assert codes.json["recommendation"]["number"] == 2

@@ -208,7 +208,7 @@ def test_a_release_in_a_database_is_checked_there(hospital, tmp_path, capsys):
     folder, verify = str(tmp_path / "release"), ("--engine", hospital.url, "-q")
     report = (tmp_path / "release" / "report.html").read_text()
     assert "table release, in the database" in report
-    assert "not looked at, as they stay in the database: n, weight" in report
+    assert "not checked, because the values stay in the database: n, weight" in report
 
     assert run(["verify", folder, "-q"]) == 2
     assert "Name the database as --engine" in capsys.readouterr().err

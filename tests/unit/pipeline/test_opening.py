@@ -106,34 +106,34 @@ def test_the_readme_says_what_is_there(tmp_path):
 README = """PROTECTED PATIENT DATA: TABLE
 Released by cloister VERSION on DAY.
 
-WHAT IS PROMISED, AND WAS VERIFIED
+GUARANTEE (VERIFIED)
 * Every combination of quasi-identifiers that occurs is shared by at least 4 records.
-What this assumes, and what is not promised, is in section 8 of report.html.
+Section 8 of report.html lists assumptions and limits.
 
 FILES
-  data.csv        the protected data, one record a line
+  data.csv        the protected data, one record per line
   codebook.csv    what each column and label means: type, order, lower and upper bound
-  verify.sql      checks the promise without cloister, see below
+  verify.sql      checks the guarantee without cloister (see below)
   release.json    settings, guarantee, losses and risks, for programs
-  report.html     the same for people, with pictures; open it in a browser
+  report.html     report for people, with charts; open it in a browser
   report.json     the numbers of the report
 CSV files are UTF-8, cells separated by ','. An empty cell is a missing value.
 
 HOW TO READ IT
-* A column has labels of one level: no two of them overlap.
+* All labels of a column have the same level and do not overlap.
 * The codebook has the bounds of every label of numbers and dates: [40-44] is from 40 to 44, both included;
   [9.5, 10) from 9.5 to below 10; >=90 is 90 and above; * is any value.
-* Analyse a label as a group or between its bounds. Its middle is nobody's value.
+* Treat intervals as categories or as interval-censored values; do not use midpoints.
 
-CHECK IT AGAIN
+VERIFY
   pip install cloister==VERSION
   cloister verify FOLDER
-Without cloister, by DuckDB alone. In this folder:
+Without cloister, with DuckDB, in this folder:
   duckdb < verify.sql
 or in Python, after pip install duckdb:
   import duckdb
   print(duckdb.sql(open("verify.sql").read()))
-Each row is a promise; violations must be 0.
+Each row is one guarantee; the number of violations must be 0.
 In Python: import cloister as cl; release = cl.open("FOLDER"); release.data
 """
 

@@ -182,7 +182,7 @@ def test_verification_is_said_in_the_manifest(release, tmp_path):
 
     assert manifest["guarantee"]["verified"] is True
     assert manifest["guarantee"].keys() == {"rules", "verified", "one_row_per_patient"}
-    assert "recomputed from the released files by other code" in report
+    assert "recomputed from the released files independently" in report
     assert "{{" not in report
 
 
