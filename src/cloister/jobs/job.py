@@ -92,7 +92,7 @@ class FileSource(ReadingWords):
     id: Annotated[str | None, COLUMN] = None
 
     def data(self, name: str) -> "Path | Query":
-        """Where the data are: the file, from the folder of the job, or the query, called as the source is."""
+        """Return the location of the data: a file, from the folder of the job, or a query, named like the source."""
         if self.url is None or self.query is None:
             return Path(self.file)
         from cloister.io.query import Query, query_text  # what a help page needs loads no dataframes

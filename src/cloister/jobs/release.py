@@ -1,4 +1,4 @@
-"""The joint release of written parts: linkage between parts, the manifest, the report, and changes since the last.
+"""The joint release of written parts: links between parts, the manifest, the report, and notes on changes.
 
 Sets of shared columns grow by one column at a time, as in Apriori: where no row of one table agrees with a row of the
 other on a set, none agrees on a larger one. All of them are compared, not just all columns at once: one column that

@@ -273,7 +273,7 @@ def _attack_together(job: Job, folder: Path, originals: dict[str, Original], map
 def _finish(
     job_run: JobRun, partial: Path, manifests: dict[str, Manifest], started: float, tested: Pairs | None
 ) -> Manifest:
-    """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
+    """Write manifest and report, and verify everything from the files, or from the database with the tables."""
     job = job_run.job
     manifest = finish_job(job, partial, manifests, time.perf_counter() - started, tested)
     made_in = (database_of(part, job.engine) for part in job.parts.values())

@@ -52,7 +52,7 @@ Part: TypeAlias = Stretch | Label
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Meeting:
-    """Which labels, or rows, meet a condition surely, which possibly, and to which share; each array has one length."""
+    """For each label or row: whether it certainly or possibly meets a condition, and its share; equal lengths."""
 
     surely: Mask
     possibly: Mask
@@ -99,7 +99,7 @@ class LabelledColumn:
     def of(
         cls, series: pl.Series, rows: pl.DataFrame, hierarchy: Hierarchy | None = None, recorded: Sequence[Label] = ()
     ) -> "LabelledColumn":
-        """Take the labels of a column as text, and its rows of the codebook; without labels it is as recorded."""
+        """Return the labels of a column of text, with its codebook rows; without rows, labels are original values."""
         labels = tuple(series.unique().sort().to_list())
         known = {row["label"]: row for row in rows.iter_rows(named=True) if row["label"] is not None}
         found = [known.get(label) for label in labels]
@@ -431,7 +431,7 @@ class RangeLabels:
         return Meeting.of(surely, possibly, np.where(is_any, self._any(part), self._by_width(least, most)))
 
     def _ends_of(self, part: Stretch) -> tuple[float, float]:
-        """A range as it counts: one that ends in a whole number holds its decimals, where numbers count as whole."""
+        """Return the effective bounds of a range: a whole upper bound includes its decimals in whole numbers."""
         least, most = part
         return least, most + 1 if self.is_whole and most % 1 == 0 else most
 
@@ -444,7 +444,7 @@ class RangeLabels:
         return np.array([_common(one, other, least, most) for one, other in zip(low, high, strict=True)])
 
     def _any(self, part: Part) -> float:
-        """The share of a label for any value: of what is known to be recorded, else of the range of all others."""
+        """Return the share of a label for any value: of recorded values if known, else of the range of labels."""
         if not isinstance(part, Stretch):
             return float(part == ROOT)
         least, most = self._ends_of(part)

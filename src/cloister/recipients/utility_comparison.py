@@ -49,7 +49,7 @@ class Conditions:
         return np.bincount(self.place, minlength=len(self.names))[: len(self.names)] / max(1, self.place.size)
 
     def after(self) -> NDArray[np.float64]:
-        """Return the share of released records that meet each: surely, as estimated, possibly, (3, n_conditions)."""
+        """Return the shares of released records that meet each: surely, estimated, possibly, (3, n_conditions)."""
         records = np.bincount(self.label, minlength=self.share.shape[1]) / max(1, self.label.size)
         sides = [(one.surely @ records, one.share @ records, one.possibly @ records) for one in self.met]
         return np.array(sides).T
