@@ -287,7 +287,7 @@ class TableSections(Section):
 
     @property
     def empty(self) -> list[str]:
-        """The quasi-identifiers without information in this release: a single label for nearly all values."""
+        """The quasi-identifiers without information in this release: one label, with nearly all values lost."""
         losses = self.utility.columns
         return [name for name in self.quasi_identifiers if losses[name].labels == 1 and losses[name].loss >= ALL_LOST]
 

@@ -57,7 +57,7 @@ class RuleChecker:
         return bool(self._table_rules)
 
     def keeps(self, grouping: Grouping, levels: Sequence[int]) -> tuple[NDArray[np.bool_], int]:
-        """Return whether each class is released, shape (n_classes,), and what finer ones suppress at least."""
+        """Return whether each class is released, shape (n_classes,), and the least that finer ones suppress."""
         classes = ClassView(self, grouping.sizes, grouping.labels, levels=levels)
         is_kept = grouping.sizes >= self._task.threshold.k
         most = np.where(is_kept, grouping.sizes, 0)

@@ -156,7 +156,7 @@ def sizes_in(manifest: TableSections) -> tuple[int, int]:
 
 
 def find_broken(frame: pl.DataFrame, promised: Guarantee, sizes: tuple[int, int]) -> tuple[Finding, ...]:
-    """Return the violated promises of a released table in memory, or of its tally.
+    """Return the findings of the promises on a released table in memory, or on its tally.
 
     ``sizes``: those of the smallest and of the largest class
     """

@@ -51,7 +51,7 @@ def _zayatz(sizes: Sizes, people: int) -> float:
 
 
 def _pitman(sizes: Sizes, people: int) -> float:
-    """Expected share of uniques by Pitman's sampling formula with the likeliest parameters; else Zayatz's estimate."""
+    """Return the expected share of uniques by Pitman's formula at maximum likelihood; else Zayatz's estimate."""
     u, n = sum(sizes.values()), sum(size * count for size, count in sizes.items())
     if not 1 < u < n:
         return _zayatz(sizes, people)
@@ -157,7 +157,7 @@ def _log_gamma_fall(x: float, by: float) -> float:
 
 
 def _harmonic(x: float, terms: int) -> float:
-    """Sum over i below ``terms`` of 1 / (x + i), x positive: as a difference of digamma functions from 10 on."""
+    """Return the sum of 1 / (x + i) over i below ``terms``, x positive: by digamma functions from 10 on."""
     first = 0.0
     while x < 10 and terms:
         first, x, terms = first + 1 / x, x + 1, terms - 1

@@ -125,7 +125,7 @@ class TableWithCodesRelease(TableRelease):
     _check_both: Callable[[pl.DataFrame, Disassociation], Verdict] = field(repr=False)
 
     def reconstruct(self, seed: int = 0, item_support: ItemSupport | str = ItemSupport.ONE) -> CodeSets:
-        """Return code sets that could have led to this release; see `cloister.shapes.disassociation.method.release`."""
+        """Return code sets consistent with this release; see `cloister.shapes.disassociation.method.release`."""
         return reconstruct(self.clusters, seed, item_support)
 
     def recheck(self) -> Verdict:

@@ -27,7 +27,7 @@ def script_of(manifest: TableWithCodesManifest) -> Script:
 
 
 def find_unfit(frame: pl.DataFrame, promised: Guarantee, column: str, released: Disassociation) -> tuple[Finding, ...]:
-    """Return the joint promises of table and codes that are violated in memory."""
+    """Return the findings of the joint promises of table and codes, in memory."""
     facts = facts_of_chunks(released.k, released.m) | facts_of_promise(replace(promised, rules=()), (0, 0), None)
     facts |= _facts_of_both(promised, promised.levels, column) | {"file": DATA[0]}
     text = b"".join(cluster_lines(released)).decode()

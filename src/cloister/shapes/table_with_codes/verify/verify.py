@@ -94,7 +94,7 @@ def counts_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
 
 
 def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
-    """Return whether records with these codes are as many as the clusters', and each code is at least as frequent."""
+    """Return whether there are at least as many records as in the clusters, and each code is at least as frequent."""
     held = sets.to_frame(CODE).select(pl.col(CODE).str.split(" ")).explode(CODE).group_by(CODE).len(COUNT)
     least = counts_allowed(released).group_by(CODE).agg(pl.col("least").sum())
     both = least.join(held, on=CODE, how="left")
