@@ -43,7 +43,7 @@ Rules = tuple[KAnonymityRule] | tuple[KAnonymityRule, DiversityRule]
 
 @dataclass(frozen=True, repr=False)
 class DerivedTrajectories(Derived):
-    """What follows from released trajectories, their settings and columns, and the number of patients not released."""
+    """The parts that follow from released trajectories, settings, columns and the number of suppressed patients."""
 
     files: WrittenTrajectories
     settings: PublishedTrajectories

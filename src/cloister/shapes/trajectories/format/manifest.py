@@ -130,7 +130,7 @@ class ReleasedPatients(Section):
     suppressed: Count
 
     def loss_of_all(self, loss: float) -> float:
-        """Return a loss over all patients, of one over those released: of those omitted all is lost."""
+        """Return a loss over all patients, from one over released patients: suppressed patients lose everything."""
         share = self.released / self.in_
         return share * loss + (1 - share)
 

@@ -361,7 +361,7 @@ def _halves(features: Counts, weights: NDArray[np.int64], times: Integers, least
 
 
 def side_by_side(work: Sequence[Callable[[], T]], threads: int) -> list[T]:
-    """Return what pieces of work return, in their order; they run on so many threads, which end with the process."""
+    """Return the results of pieces of work, in order; they run in a number of threads that end with the process."""
     if threads == 1 or len(work) == 1:
         return [each() for each in work]
     found: list[Future[T]] = [Future() for _ in work]

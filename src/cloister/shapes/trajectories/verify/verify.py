@@ -229,7 +229,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> 
 
 
 def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, secret: Secret | None, k: int) -> bool:
-    """Check that published losses follow from the files and, if it is given, from the original."""
+    """Return whether published losses follow from the files and, if it is given, from the original."""
     rows = released.frame.height
     published = utility.ilm_exact, utility.alm_exact
     least = utility.codes_suppressed / rows, utility.ages_suppressed / rows
