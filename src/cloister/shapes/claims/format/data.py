@@ -35,7 +35,7 @@ MANY_DIGITS = re.compile(r"[0-9]{4}")
 
 
 def days_in(text: pl.Series) -> pl.Series:
-    """The days of dates written ``YYYY-MM-DD`` (a time after them is dropped) or ``YYYYMMDD``; null for all else."""
+    """Return the days of dates written ``YYYY-MM-DD`` (later times are ignored) or ``YYYYMMDD``; null for others."""
 
     def read(texts: pl.Series) -> pl.Series:
         iso = texts.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)

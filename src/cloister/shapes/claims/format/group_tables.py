@@ -45,7 +45,7 @@ class CodeRange(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Return the number of code prefixes in the range."""
+        """The number of code prefixes in the range."""
         digits = [int("".join(filter(str.isdecimal, end)) or 0) for end in (self.first, self.last)]
         return digits[1] - digits[0] + 1
 

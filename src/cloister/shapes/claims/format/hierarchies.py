@@ -54,7 +54,7 @@ class Bands:
 
 @dataclass(frozen=True)
 class EqualBands:
-    """A level of bands of equal width from 0 on, named by their first number and the next band's.
+    """A level of bands of equal width from 0 on, named by their first and last number, or by the next one.
 
     ``unit``: the days of what the name counts; ``last``: from a number on there is one band, of this name
     """

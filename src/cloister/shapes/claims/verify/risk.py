@@ -90,7 +90,7 @@ def powers(history: History, n_patients: int, most: Sequence[int], rounding: str
 
 
 def is_plausible(figures: SimulatedFigures, k: int) -> bool:
-    """Whether figures fit each other: intervals fit the draws, and the mean risk fits the share of small classes."""
+    """Return whether figures are consistent: intervals fit the draws, and mean risk the share of small classes."""
     mean, rate, missed, draws = figures.mean, figures.flag_rate, figures.missed, figures.draws
     if draws < FEWEST or missed > 1 - rate + NEAR:
         return False
@@ -299,7 +299,7 @@ class _Attacked:
 
 
 def whole_claims(known: History, released: History, is_whole: NDArray[np.bool_]) -> tuple[History, History]:
-    """Return claims as one column of 64-bit hashes; for released claims, of those similar to a known claim.
+    """Return claims as one column of 64-bit hashes; for released claims, of those equal to a known claim.
 
     A missing value is a value. A claim with a suppressed cell, which is not whole, is like none.
     """
