@@ -28,7 +28,7 @@ class CodesKeywords(CodesOptions):
 
     @property
     def measures_workload(self) -> bool:
-        """Return whether the custodian receives the error of counts: true if a workload is given."""
+        """Whether the custodian receives the error of counts: true if a workload is given."""
         return self.workload is not None
 
 

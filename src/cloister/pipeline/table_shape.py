@@ -155,7 +155,7 @@ class PreparedTable(PreparedRequest):
 
     @property
     def undecided(self) -> dict[str, str]:
-        """Return the columns without a role, with the evidence found in each."""
+        """The columns without a role, with the evidence found in each."""
         return find_evidence(self.source.frame, self.request, self._of_codes)
 
     @property

@@ -59,7 +59,7 @@ class Request:
 
     @property
     def is_particular(self) -> bool:
-        """Return whether the request asks for more than every release guarantees."""
+        """Whether the request asks for more than every release guarantees."""
         objects = (self.original, self.k, self.m, self.crosswalk, self.privacy, self.policy, self.visit)
         more = self.hierarchies or self.populations or self.quasi_identifiers or self.words != ReadingWords()
         return bool(more) or any(one is not None for one in (*objects, self.attributes, self.plan))

@@ -56,7 +56,7 @@ class DerivedTable(Derived):
 
     @cached_property
     def unique(self) -> UniqueRecords | None:
-        """Return the number of records that are unique by the columns released as recorded; None without any."""
+        """The number of records that are unique by the columns released as recorded; None without any."""
         return count_unique(self.released, guarantee_of(self.stated), self.without)
 
     def parts(self) -> dict[Place, Part]:
