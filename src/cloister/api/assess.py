@@ -1,4 +1,4 @@
-"""Assessing data from Python: how likely patients are to be found."""
+"""Python interface for assessing data: the re-identification risk of patients."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -58,7 +58,7 @@ def assess(
     repeats: bool = False,
     threads: Annotated[int | None, THREADS] = None,
 ) -> TableAssessment | CodesAssessment | HistoriesAssessment:
-    """Return the risk of data as they are, raw or released, for their custodian: small counts are shown.
+    """Return the re-identification risk of data, original or released, for their custodian: small counts are exact.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def assess(
 
 
 def assess_codes(codes: CodeSets, known: Sequence[int], k: int, seed: int) -> CodesAssessment:
-    """Return the risk of code sets from attackers who know so many codes."""
+    """Return the risk of code sets from attackers who know a number of codes of a patient."""
     return CodesAssessment(partial_knowledge(codes.offsets, codes.items, known=known, k=k, seed=seed))
 
 
@@ -156,7 +156,7 @@ def assess_frame(
     name: str = "the dataframe",
     population_name: str = "the population",
 ) -> TableAssessment:
-    """Return the risk of a table that was read; names are those of files in messages."""
+    """Return the re-identification risk of a table in memory; messages use the given names of files."""
     check_columns(quasi_identifiers, frame.columns, name)
     twice = sorted({column for column in quasi_identifiers if list(quasi_identifiers).count(column) > 1})
     if twice:
@@ -185,13 +185,13 @@ def assess_frame(
 
 
 def assess_trajectories(trajectories: Trajectories, attackers: Attackers) -> HistoriesAssessment:
-    """Return the risk of trajectories from attackers who know pairs of code and age, codes alone, or ages alone."""
+    """Return the risk of trajectories from attackers who know pairs of code and age, codes only, or ages only."""
     codes, ages = pl.Series("code", trajectories.codes), pl.Series("age", trajectories.ages)
     return _of_events(trajectories.owner, codes, ages, attackers)
 
 
 def assess_events(source: EventSource, attackers: Attackers) -> HistoriesAssessment:
-    """Return the same of events as they were read."""
+    """Return the risk of coded events in memory; see `assess_trajectories`."""
     owners = (source.ids.rank("dense") - 1).to_numpy().astype(np.int64)
     return _of_events(owners, source.codes.alias("code"), source.ages.alias("age"), attackers)
 
@@ -209,7 +209,7 @@ def _of_events(
 
 
 def assess_claims(claims: Claims, attackers: Attackers) -> HistoriesAssessment:
-    """Return the risk of patients and claims after the steps of their plan, before anything is generalized."""
+    """Return the risk of patients and claims after the preprocessing steps of their plan, before any generalization."""
     prepared = prepare(claims).claims
     rows = pl.DataFrame([prepared.patients[NUMBER], pl.Series("row", range(prepared.n_patients), dtype=pl.Int64)])
     owners = prepared.claims.select(NUMBER).join(rows, on=NUMBER, how="left", maintain_order="left")["row"]
@@ -224,7 +224,7 @@ def assess_claims(claims: Claims, attackers: Attackers) -> HistoriesAssessment:
 def assess_released_claims(
     patients: Source, claims: Source, plan: ClaimsPlan, attackers: Attackers
 ) -> HistoriesAssessment:
-    """Return the same of two files as they are, of which the plan names ids and quasi-identifiers."""
+    """Return the risk of patients and claims in two files as they are; the plan names ids and quasi-identifiers."""
     (patient_id,), (claim_id,) = plan.patients.columns("id"), plan.claims.columns("id")
     _check_there(patients, [patient_id, *plan.patients.qi])
     _check_there(claims, [claim_id, *plan.claims.qi])
@@ -249,7 +249,7 @@ def assess_released_claims(
 
 
 def _of_claims(patients: pl.DataFrame, claims: pl.DataFrame, attackers: Attackers) -> HistoriesAssessment:
-    """Look at whole claims and at each of their columns, known alone and with the patient's quasi-identifiers."""
+    """Assess complete claims and each of their columns, without and with the quasi-identifiers of the patient."""
     texts = pl.DataFrame([as_text(column) for column in patients.get_columns()])
     columns = [column for column in claims.columns if column != PATIENT]
     claims = claims.with_columns(as_text(claims[column]) for column in columns)

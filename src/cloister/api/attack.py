@@ -1,4 +1,4 @@
-"""Attacking releases from Python: what adversaries of growing knowledge find."""
+"""Python interface for attacking releases: which patients adversaries of growing knowledge find."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ def attack(
     seed: int = 0,
     **how: Unpack[HowRead],
 ) -> Attack:
-    """Look for patients of the original in a release, as adversaries who know more and more of them.
+    """Search a release for patients of the original, as adversaries who know more and more about them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Protecting patients with their claims from Python."""
+"""Python interface for protecting patients with their claims."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ WITHOUT = ("patients", "claims", "plan")
 
 @takes_settings(ClaimsOptions, WITHOUT)
 def protect_claims(claims: Claims, **keywords: Any) -> ClaimsRelease:
-    """Return a safe release of patients and their claims, verified: its measured risk is below the plan's threshold.
+    """Return a verified release of patients and their claims: its measured risk is below the threshold of the plan.
 
     Parameters
     ----------

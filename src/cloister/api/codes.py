@@ -1,4 +1,4 @@
-"""Protecting code sets from Python."""
+"""Python interface for protecting code sets."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -28,13 +28,13 @@ class CodesKeywords(CodesOptions):
 
     @property
     def measures_workload(self) -> bool:
-        """Whether the custodian gets the error of counts: where a workload is given."""
+        """Whether the custodian receives the error of counts: true if a workload is given."""
         return self.workload is not None
 
 
 @takes_settings(CodesKeywords, WITHOUT, more={"attributes": None})
 def protect_codes(codes: CodeSets | Any, **keywords: Any) -> CodesRelease | GeneralizedCodesRelease:
-    """Return a safe release of code sets, verified: codes in parts, or sets of codes in place of a code.
+    """Return a verified release of code sets, by disassociation or by generalization of codes.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def protect_codes(codes: CodeSets | Any, **keywords: Any) -> CodesRelease | Gene
 
 
 def _on_spark(codes: Any, options: CodesOptions) -> CodesRelease:
-    """Disassociate code sets on Spark, part by part."""
+    """Disassociate code sets on Spark, one partition at a time."""
     if options.workload is not None:
         raise InputError(
             "Workloads are not answered on Spark. Leave the workload out, or take ", setting("engine", "memory")

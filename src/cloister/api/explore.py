@@ -1,4 +1,4 @@
-"""Exploring from Python: many settings of one verb, and releases side by side."""
+"""Python interface for exploring many settings of one function, and for comparing releases."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
@@ -40,7 +40,7 @@ def explore(
     risk_limit: Annotated[float | None, Interval(float, 0, 1, closed="right")] = None,
     **settings: object,
 ) -> Exploration:
-    """Protect, verify and measure under every setting of a grid, for the custodian of the data.
+    """Protect, verify and measure the data under every setting of a grid, for the custodian of the data.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def explore(
 
 
 def _of_job(job: str | Path | Keywords, part: str | None, asked: ExploreRequest) -> Exploration:
-    """Explore a part of a job, whose own values of the keys in the grid give way to those."""
+    """Explore a part of a job; values of the grid replace those of the job."""
     run = job_run(job)
     name = next(iter(run.job.parts)) if part is None and len(run.job.parts) == 1 else part
     if name is None or name not in run.job.parts:
@@ -110,7 +110,7 @@ def _of_job(job: str | Path | Keywords, part: str | None, asked: ExploreRequest)
 
 
 def _with_plan(data: object, setting: Keywords) -> tuple[object, Given]:
-    """Claims with the keys of the plan in them, and what is left for the verb."""
+    """Return the claims with the plan's keys of a setting applied, and the other keys of the setting."""
     of_plan = {key: value for key, value in setting.items() if "." in key}
     of_verb = {key: value for key, value in setting.items() if "." not in key}
     if not of_plan:
@@ -122,7 +122,7 @@ def _with_plan(data: object, setting: Keywords) -> tuple[object, Given]:
 
 @checked
 def compare(*releases: Release | str | Path) -> Comparison:
-    """Put releases side by side: what they promise, risk and lose, and which settings differ.
+    """Compare releases: their guarantees, risk and information loss, and the settings that differ.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Settings as keywords of Python: what a shape declares, under the names that jobs and the command line use."""
+"""Settings as keywords of Python functions: the settings of a shape, named as in jobs and on the command line."""
 
 import inspect
 import re
@@ -33,7 +33,7 @@ NOWHERE = Path("a dataframe")
 
 
 class LoggedRun(ProgressListener):
-    """Writes what a run says to the log of cloister, which Python shows by default."""
+    """Write the progress of a run to the log of cloister, which Python shows by default."""
 
     def __init__(self, progress: Report | None = None) -> None:
         self.progress = progress
@@ -44,24 +44,24 @@ class LoggedRun(ProgressListener):
 
     @contextmanager
     def searching(self) -> Iterator[Report | None]:
-        """Yield what a search reports to."""
+        """Yield the function to which a search reports its progress."""
         yield self.progress
 
 
 def run_of(progress: Report | None = None) -> Run:
-    """Return the run of a function of Python."""
+    """Return the run of a Python function."""
     return Run(voice=LoggedRun(progress))
 
 
 def keywords_of(record: type, without: Collection[str] = ()) -> dict[str, Setting]:
-    """Return the settings of a record that Python takes, by name; ``without``: names of others that it does not."""
+    """Return the settings of a record that Python functions accept, by name, except those named in ``without``."""
     return {one.word: one for one in settings_of(record) if one.word not in OF_FILES and one.word not in without}
 
 
 def options_of(
     verb: str, record: type[Options], given: Keywords, without: Collection[str] = (), **fixed: object
 ) -> Options:
-    """Return the options that keywords state.
+    """Return the options that the keywords state.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def options_of(
 def takes_settings(
     record: type, without: Collection[str] = (), more: Mapping[str, object] | None = None
 ) -> Callable[[Verb], Verb]:
-    """Give a function the signature of the settings that it takes, and their meanings in its docstring.
+    """Give a function the signature of the settings that it accepts, and document them in its docstring.
 
     ``more``: keywords that are no settings, and their defaults
     """
@@ -124,6 +124,6 @@ def _parameter(name: str, one: Setting) -> inspect.Parameter:
 
 
 def _meaning(one: Setting) -> str:
-    """The help of a setting for readers of Python: no word about typing it, options as keywords."""
+    """Return the help of a setting for Python readers: without advice on typing it, and with options as keywords."""
     text = (one.help.text if one.help else one.allowed).replace(" Repeatable.", "")
     return re.sub(r"--([a-z][a-z-]*)", lambda found: f"``{found[1].replace('-', '_')}``", text)

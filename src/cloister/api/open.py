@@ -1,4 +1,4 @@
-"""Opening a release from Python, as anyone who got it does, and handing its table on as a file of another program."""
+"""Python interface for recipients: open a release, and export its table for another program."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """What a release says of itself, as types; ``left_out`` may be ``<5``: fewer than that, and not none."""
+    """The facts that a release states, with types; ``left_out`` may be ``<5``: at least one and fewer than five."""
 
     shape: str
     method: str
@@ -51,7 +51,7 @@ class ReleaseFacts:
 
 @dataclass(frozen=True, repr=False)
 class ReleasedData:
-    """A release as its recipient reads it, and what can be asked of it without the original.
+    """A release as its recipient reads it; it answers questions without the original.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ReleasedData:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        """Return what it is, in four lines."""
+        """Return a summary in four lines."""
         rows = [
             *in_rows(self.manifest),
             ("next", f"{', '.join(f'tables[{name!r}]' for name in self.tables)}, codebook"),
@@ -80,17 +80,17 @@ class ReleasedData:
 
     @property
     def data(self) -> pl.DataFrame:
-        """The table of the records; of claims, the claims."""
+        """The table of the records; for claims, the table of claims."""
         return self.tables["claims" if self.manifest.form == "claims" else "data"]
 
     @property
     def guarantee(self) -> Section:
-        """What is promised, as its type."""
+        """The guarantee of the release, with its type."""
         return self.manifest.guarantee
 
     @property
     def facts(self) -> ReleaseFacts:
-        """What the release says of itself."""
+        """The facts that the release states."""
         manifest, codes = self.manifest, getattr(self.manifest, "codes", None)
         rules = (*manifest.guarantee.rules, *(() if codes is None else codes.guarantee.rules))
         numbers = {name: [getattr(rule, name, None) for rule in rules] for name in ("k", "m")}
@@ -137,7 +137,7 @@ class ReleasedData:
     def count(
         self, codes: Iterable[str], *, ages: object = None, where: Mapping[str, object] | None = None
     ) -> CountBounds:
-        """Bound how many patients of the original have all of some codes, and estimate it.
+        """Return bounds and an estimate of the number of original patients who have all of some codes.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class ReleasedData:
         return self._in_chunks("counted by the labels of a column").count_by([*codes], column)
 
     def answer(self, query: Mapping[str, object]) -> CountBounds:
-        """Bound how many patients of the original meet conditions by name, and estimate it.
+        """Return bounds and an estimate of the number of original patients who meet named conditions.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class ReleasedData:
         return self._answers.answer(query)
 
     def reconstruct(self, n: int = 1, seed: int = 0, item_support: str = "one") -> list["CodeSets"]:
-        """Return ``n`` data sets that disassociated codes may stand for, put together at random; see `pool`.
+        """Return ``n`` random data sets that are consistent with disassociated codes; see `pool`.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class ReleasedData:
         return self._answers
 
     def risk_of_use(self) -> tuple[str, ...]:
-        """Return what must not be concluded from such a release, in sentences."""
+        """Return the conclusions that a user must not draw from such a release, in sentences."""
         return tuple(use_sentences(self.manifest))
 
 
@@ -221,7 +221,7 @@ def open(  # noqa: A001  (the public name)
     privacy: object = None,
     visit: str | None = None,
 ) -> ReleasedData:
-    """Return a release folder, verified, with its columns in the types that they have.
+    """Verify a release folder and return it, with columns in their types.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def open(  # noqa: A001  (the public name)
 
 
 def _in_type(series: pl.Series, rows: pl.DataFrame) -> pl.Series:
-    """A column in the type that the codebook says, as far as its labels are single values; else labels in order."""
+    """Return a column in the type of the codebook if all its labels are single values, else as ordered labels."""
     if series.dtype != pl.String or not rows.height:
         return series
     kind, labels = rows["type"][0], rows.filter(pl.col("label").is_not_null())
@@ -285,7 +285,7 @@ def _in_type(series: pl.Series, rows: pl.DataFrame) -> pl.Series:
 
 
 def export(folder: str | Path, out: str | Path) -> None:
-    """Verify a released table, and write it as a file of another program; the same as ``cloister export``.
+    """Verify a released table, and write it as a file of another program; equivalent to ``cloister export``.
 
     Parameters
     ----------

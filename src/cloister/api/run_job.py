@@ -1,4 +1,4 @@
-"""Jobs from Python: a first one, and running a whole one."""
+"""Python interface for jobs: suggest a first job, and run a complete one."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def run_job(
     overwrite: bool = False,
     custodian_dir: str | Path | None = None,
 ) -> Figures:
-    """Do a whole job: several sources, several protections, one folder whose parts cannot be joined.
+    """Run a complete job: several sources, several protections, one folder whose parts cannot be joined.
 
     The same as ``cloister run``, by the same code. While it runs, the working directory of the process is that of the
     job file, from which the names of files in it are taken.
@@ -80,7 +80,7 @@ def run_job(
 
 
 def job_run(job: str | Path | Keywords, custodian_dir: str | Path | None = None) -> JobRun:
-    """Return how a job, from a file or a dictionary, is run."""
+    """Return the run of a job that a file or a dictionary states."""
     if isinstance(job, str | Path):
         path, read = Path(job).absolute(), read_job(Path(job))
     else:
@@ -93,7 +93,7 @@ def job_run(job: str | Path | Keywords, custodian_dir: str | Path | None = None)
 def init(
     data: object, out: str | Path | None = None, *, shape: str = "table", k: int = 5
 ) -> FirstJob | SuggestedSettings:
-    """Suggest settings that protect a dataframe, or a job that protects a file, as ``cloister init`` does.
+    """Suggest settings that protect a dataframe, or a job that protects a file; see ``cloister init``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Protecting a table from Python."""
+"""Python interface for protecting a table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class TableKeywords(TableOptions):
 
 @takes_settings(TableKeywords, WITHOUT, more={"id_key": None, "level_bounds": None, "progress": None})
 def protect_table(frame: Any, **keywords: Any) -> TableRelease:
-    """Return the safe release of a table with the least information loss, verified.
+    """Return the verified release of a table with the least information loss.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def protect_table(frame: Any, **keywords: Any) -> TableRelease:
 
 
 def _with_bounds(wanted: object, bounds: object) -> object:
-    """Quasi-identifiers with the bounds of their levels; names alone stand for columns without a hierarchy."""
+    """Return quasi-identifiers with the bounds of their levels; a list of names means columns without a hierarchy."""
     if isinstance(wanted, list | tuple) and all(isinstance(name, str) for name in wanted):
         wanted = dict.fromkeys(wanted)
     if not isinstance(wanted, Mapping):
@@ -130,7 +130,7 @@ def _levels_of(column: str, bound: object) -> tuple[int, int | None]:
 
 
 def _on_spark(frame: Any, options: TableOptions, run: Run, id_key: bytes | None) -> TableRelease:
-    """Protect a dataframe of Spark, which counts it; what comes back is one of its session."""
+    """Protect a dataframe of Spark, which counts its records; the release is a dataframe of the same session."""
     from cloister.engines.spark.tables import back, spark_frame
     from cloister.pipeline.table_engines import protect_counted_table
 

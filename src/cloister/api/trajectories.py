@@ -1,4 +1,4 @@
-"""Protecting trajectories from Python."""
+"""Python interface for protecting trajectories."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ WITHOUT = ("id", "code", "age", "date", "anchor", "age_unit", "attributes", "ids
 
 @takes_settings(TrajectoriesOptions, WITHOUT, more={"attributes": None})
 def protect_trajectories(trajectories: Trajectories, **keywords: Any) -> TrajectoriesRelease:
-    """Return a safe release of trajectories, verified: every released trajectory is that of at least k patients.
+    """Return a verified release of trajectories: at least k patients share every released trajectory.
 
     Parameters
     ----------

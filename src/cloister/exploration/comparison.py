@@ -1,4 +1,4 @@
-"""Releases side by side, from their manifests."""
+"""Comparison of releases by their manifests."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from .results import Exploration, comparable, frontier, points_of, word_of
 
 @dataclass(frozen=True)
 class Comparison:
-    """Releases side by side.
+    """A comparison of releases.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Comparison:
     on_frontier: frozenset[str]
 
     def as_record(self) -> dict[str, object]:
-        """Return all of it as an object of JSON."""
+        """Return the comparison as a JSON object."""
         releases = [
             {"name": name, **asdict(one), "compared_by": loss, "on_frontier": name in self.on_frontier}
             for (name, one), loss in zip(self.figures.items(), self.losses, strict=True)
@@ -44,7 +44,7 @@ class Comparison:
 
 
 def manifests_in(folders: Sequence[Path]) -> dict[str, AnyManifest]:
-    """Return the manifest of each release, by name; of a job those of its parts."""
+    """Return the manifest of each release, by name; for a job, the manifests of its parts."""
     names = [folder.name for folder in folders]
     found: dict[str, AnyManifest] = {}
     for folder in folders:
@@ -58,7 +58,7 @@ def manifests_in(folders: Sequence[Path]) -> dict[str, AnyManifest]:
 
 
 def compare_manifests(manifests: Mapping[str, AnyManifest]) -> Comparison:
-    """Return releases side by side."""
+    """Compare releases by their manifests."""
     if len(manifests) < 2:
         raise InputError("Name at least two folders to compare, or the folder of a job.")
     figures = {name: figures_of(manifest) for name, manifest in manifests.items()}
@@ -70,7 +70,7 @@ def compare_manifests(manifests: Mapping[str, AnyManifest]) -> Comparison:
 
 
 def _differing(manifests: Mapping[str, AnyManifest]) -> dict[str, dict[str, str | None]]:
-    """Settings that differ between releases of one shape, in order of their names."""
+    """Return the settings that differ between releases of one shape, in order of their names."""
     flat = {name: dict(_flat(manifest.settings.as_json(), "")) for name, manifest in manifests.items()}
     shapes = {name: manifest.shape for name, manifest in manifests.items()}
     keys = sorted({key for settings in flat.values() for key in settings})
@@ -85,7 +85,7 @@ def _differing(manifests: Mapping[str, AnyManifest]) -> dict[str, dict[str, str 
 
 
 def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
-    """Settings by their whole names, as text."""
+    """Return settings by their full names, as text."""
     if isinstance(value, dict) and value:
         for key, part in value.items():
             yield from _flat(part, f"{name}.{key}" if name else str(key))
@@ -101,7 +101,7 @@ RISK_AND_LOSS = "highest risk", "loss"
 
 
 def exploration_page(exploration: Exploration, source: str) -> str:
-    """Return the page of an exploration; ``source`` is the name of the data."""
+    """Return the report page of an exploration; ``source`` is the name of the data."""
     facts = exploration.as_record()
     words = [{key: word_of(value) for key, value in one.setting.items()} for one in exploration.outcomes]
     return render_exploration(
@@ -110,7 +110,7 @@ def exploration_page(exploration: Exploration, source: str) -> str:
 
 
 def pictures(facts: Content) -> dict[str, Scatter]:
-    """Return the pictures of an exploration by their titles, from its record; settings without a figure are omitted.
+    """Return the pictures of an exploration by title, from its record; settings without a figure are omitted.
 
     Risk against loss, and, where settings differ in k, how many records each keeps.
     """
@@ -134,7 +134,7 @@ def pictures(facts: Content) -> dict[str, Scatter]:
 
 
 def comparison_page(comparison: Comparison) -> str:
-    """Return the page of releases side by side."""
+    """Return the report page that compares releases."""
     points = [
         Placed(name, one.risk, loss, name in comparison.on_frontier)
         for (name, one), loss in zip(comparison.figures.items(), comparison.losses, strict=True)
@@ -145,7 +145,7 @@ def comparison_page(comparison: Comparison) -> str:
 
 
 def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:
-    """Return what a table of releases says: a name, and a cell for each release."""
+    """Return the rows of a comparison table: a name, and a cell for each release."""
     told = list(figures.values())
     rows = [(NAMES.get(name, name), [_cell(getattr(one, name)) for one in told]) for name in HEAD]
     more = dict.fromkeys(name for one in told for name in one.more)

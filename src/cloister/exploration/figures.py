@@ -1,4 +1,4 @@
-"""A manifest -> the figures by which releases are compared."""
+"""From a manifest to the figures that compare releases: guarantee, risk and loss."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ MEAN_OF_CLAIMS = "mean loss of the quasi-identifiers of patients and claims, by 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a release promises, risks and loses."""
+    """The guarantee, risk and information loss of a release."""
 
     shape: str
     method: str
@@ -65,7 +65,7 @@ def figures_of(manifest: AnyManifest) -> Figures:
 
 
 def exact_figures_of(release: Release) -> Figures:
-    """Return the figures of a release for its custodian: the exact loss, and of a table how many are suppressed."""
+    """Return the custodian's figures: the exact loss, and for a table the exact number of suppressed records."""
     manifest = release.manifest
     published, exact = figures_of(manifest), FORMS[manifest.form].exact
     if exact is None:
@@ -82,14 +82,14 @@ def exact_of_table(published: Figures, exact: Exact, manifest: "TableManifest") 
 
 
 def exact_of_table_with_codes(published: Figures, exact: Exact, _manifest: "TableManifest") -> Figures:
-    """Return the exact figures of a table with codes: both losses by half."""
+    """Return the exact figures of a table with codes: the mean of both losses."""
     share, table = exact["codes"]["share_in_item_chunks"], exact["mean_loss"]
     more = {**published.more, "loss_of_table": table, "codes_in_item_chunks": share}
     return replace(published, suppressed=exact["suppressed"], loss=(table + share) / 2, more=more)
 
 
 def exact_of_chunks(published: Figures, exact: Exact, _manifest: "DisassociationManifest") -> Figures:
-    """Return the exact figures of disassociated code sets; those on Spark have none."""
+    """Return the exact figures of disassociated code sets; code sets on Spark have none."""
     share = exact.get("share_in_item_chunks", published.loss)
     return replace(published, loss=share, more={**published.more, "codes_in_item_chunks": share})
 
@@ -106,13 +106,13 @@ def exact_of_trajectories(published: Figures, exact: Exact, _manifest: "Trajecto
 
 
 def exact_of_claims(published: Figures, exact: Exact, _manifest: "ClaimsManifest") -> Figures:
-    """Return the exact figures of claims, and what would have to give for columns to be kept."""
+    """Return the exact figures of claims, with the relaxations that would keep suppressed columns."""
     own = {"to_keep": " ".join(exact["to_keep"]), "minimized": exact["loss"]}
     return replace(published, loss=exact["mean_loss"], more={**published.more, **own})
 
 
 def of_table(head: Figures, manifest: "TableManifest") -> Figures:
-    """Return the figures of a table, whatever its codes lose."""
+    """Return the figures of a table, without the loss of its codes."""
     risk, search = manifest.risk, manifest.search
     return replace(
         head,
@@ -129,7 +129,7 @@ def of_table(head: Figures, manifest: "TableManifest") -> Figures:
 
 
 def of_table_with_codes(head: Figures, manifest: "TableWithCodesManifest") -> Figures:
-    """Return the figures of a table with codes: the worse risk, and both losses by half."""
+    """Return the figures of a table with codes: the higher risk, and the mean of both losses."""
     table, codes = of_table(head, manifest), manifest.codes
     untold = codes.utility.occurrences_in_item_chunks
     more = {"loss_of_table": table.loss, **_of_policy(codes.utility), "codes_in_item_chunks": untold}

@@ -1,4 +1,4 @@
-"""What became of each setting, what all of them say together, and the file of it: a line each, to be gone on with."""
+"""Results of an exploration: the outcome of each setting, their summary, and a file of them that can be resumed."""
 
 import fcntl
 import json
@@ -28,7 +28,7 @@ RULES: tuple[Rule, ...] = ("knee", "best-utility")
 
 
 def rule_named(word: str, risk_limit: float | None) -> Rule:
-    """Return the rule of this name."""
+    """Return the rule with this name, after checking it."""
     check_value("recommend", word, OneOf(*RULES))
     if risk_limit is not None:
         check_value("risk_limit", risk_limit, Interval(float, 0, 1, closed="right"))
@@ -51,7 +51,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What a rule says: the place of the setting that it takes, None if none, and why, in a sentence."""
+    """The recommendation of a rule: the place of its setting, None without one, and the reason, in a sentence."""
 
     rule: Rule
     place: int | None
@@ -59,7 +59,7 @@ class Recommendation:
 
 
 def frontier(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Return the points that no other beats: none has less risk or less loss and the other of both no greater.
+    """Return the Pareto-optimal points: no other point has lower risk or loss without a higher value of the other.
 
     In order of risk; points that are alike are all there, the one that promises most first.
     """
@@ -76,7 +76,7 @@ def frontier(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def recommend(points: Sequence[Point], rule: Rule, risk_limit: float | None) -> Recommendation:
-    """Return the setting that a rule takes."""
+    """Return the setting that a rule recommends."""
     allowed = [point for point in points if risk_limit is None or point.risk <= risk_limit]
     if not allowed:
         why = "no setting has a risk within the limit" if points else "no setting can be compared"
@@ -95,7 +95,7 @@ def recommend(points: Sequence[Point], rule: Rule, risk_limit: float | None) -> 
 
 
 def _knee(best: Sequence[Point]) -> Point | None:
-    """The point of a frontier furthest below the line between its ends; None if none is below it."""
+    """Return the point of a frontier that is furthest below the line between its ends; None if no point is below it."""
     first, last = best[0], best[-1]
     wide, high = last.risk - first.risk, first.loss - last.loss
     if wide <= 0 or high <= 0:
@@ -114,7 +114,7 @@ Setting = Mapping[str, object]
 
 
 def word_of(value: object) -> str:
-    """Return a value of a setting as it would be typed; values of columns with a space between."""
+    """Return a value of a setting as a user would type it; values of columns are separated by spaces."""
     if isinstance(value, list):
         return ",".join(map(word_of, value))
     if isinstance(value, Mapping):
@@ -124,7 +124,7 @@ def word_of(value: object) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one setting."""
+    """The outcome of one setting."""
 
     setting: Setting
     figures: Figures | None  # of the release; None where there is no safe one
@@ -137,18 +137,18 @@ class Outcome:
 
 
 def outcome_from_record(record: Content) -> Outcome:
-    """Return the outcome that an object of JSON states."""
+    """Parse an outcome from a JSON object."""
     figures = None if record["figures"] is None else figures_of_record(record["figures"])
     return Outcome(dict(record["setting"]), figures, record["reason"], float(record["seconds"]))
 
 
 def figures_of_record(record: Content) -> Figures:
-    """Return the figures that an object of JSON states."""
+    """Parse figures from a JSON object."""
     return Figures(**(record | {"promise": tuple(record["promise"])}))
 
 
 def outcome_of(setting: Setting, attempt: Callable[[], Figures]) -> Outcome:
-    """Try a setting: protect, verify and measure, or say why no safe release exists."""
+    """Protect, verify and measure under a setting, or record why no safe release exists."""
     started = time.perf_counter()
     figures, reason = None, None
     try:
@@ -160,7 +160,7 @@ def outcome_of(setting: Setting, attempt: Callable[[], Figures]) -> Outcome:
 
 @dataclass(frozen=True)
 class Exploration:
-    """All settings of a grid, what they risk and lose, and which of them to take.
+    """All settings of a grid with their risk and loss, and the recommended setting.
 
     Attributes
     ----------
@@ -175,23 +175,23 @@ class Exploration:
 
     @property
     def safe(self) -> int:
-        """How many settings have a safe release."""
+        """The number of settings with a safe release."""
         return sum(one.figures is not None for one in self.outcomes)
 
     @property
     def known_of_analyses(self) -> dict[str, str]:
-        """What is known of what analysts can still do: names of figures, by how they are called."""
+        """The names of figures about remaining analyses, by their titles."""
         there = [one.figures.more for one in self.outcomes if one.figures is not None]
         return {head: name for head, name in ANALYSES.items() if any(told.get(name) for told in there)}
 
     @property
     def recommended(self) -> Outcome | None:
-        """The setting to take; None if there is none."""
+        """The recommended setting; None if there is none."""
         place = self.recommendation.place
         return None if place is None else self.outcomes[place]
 
     def as_record(self) -> Content:
-        """Return all of it as an object of JSON."""
+        """Return the exploration as a JSON object."""
         settings = [
             {"number": place + 1, **one.as_record(), "compared_by": loss, "on_frontier": place in self.on_frontier}
             for place, (one, loss) in enumerate(zip(self.outcomes, self.losses, strict=True))
@@ -209,7 +209,7 @@ class Exploration:
 
 
 def summed_up(outcomes: Sequence[Outcome], rule: Rule, risk_limit: float | None) -> Exploration:
-    """Return what the outcomes say together."""
+    """Summarize outcomes as an exploration."""
     told = [one.figures for one in outcomes]
     losses, measure = comparable(told)
     points = points_of(told, losses)
@@ -221,7 +221,7 @@ def summed_up(outcomes: Sequence[Outcome], rule: Rule, risk_limit: float | None)
 
 
 def comparable(figures: Sequence[Figures | None]) -> tuple[tuple[float | None, ...], str | None]:
-    """Return the losses by one measure, and the measure; no losses and None where there is no such measure."""
+    """Return the losses in a common measure, and the measure; None for each if there is no common measure."""
     there = [one for one in figures if one is not None]
     if len({one.measure for one in there}) == 1:
         return tuple(None if one is None else one.loss for one in figures), there[0].measure
@@ -229,7 +229,7 @@ def comparable(figures: Sequence[Figures | None]) -> tuple[tuple[float | None, .
 
 
 def points_of(figures: Sequence[Figures | None], losses: Sequence[float | None]) -> list[Point]:
-    """Return the points of those that have both a risk and a loss."""
+    """Return the points of settings that have both a risk and a loss."""
     return [
         Point(place, one.risk, loss, one.promise)
         for place, (one, loss) in enumerate(zip(figures, losses, strict=True))
@@ -248,13 +248,13 @@ ANOTHER = Message("Take another folder for ", setting("out"), ", or remove that 
 
 @dataclass
 class Record:
-    """The outcomes so far, and the file to add to; None where they are kept in memory alone."""
+    """The outcomes so far, and the file to which they are appended; None for a record in memory."""
 
     done: list[Outcome] = field(default_factory=list)
     file: BinaryIO | None = field(default=None, repr=False)
 
     def add(self, outcome: Outcome) -> None:
-        """Add one more, and see that its line is on disk."""
+        """Append an outcome, and flush its line to disk."""
         if self.file is not None:
             self.file.write(_line(outcome.as_record()))
             self.file.flush()
@@ -264,7 +264,7 @@ class Record:
 
 @contextmanager
 def open_record(folder: Path | None, identity: Mapping[str, object], settings: Sequence[Setting]) -> Iterator[Record]:
-    """The record of an exploration in a folder: a new one, or the one that is there, to be gone on with.
+    """Yield the record of an exploration in a folder: a new one, or an existing one to resume.
 
     A last line that an end cut short is taken away.
 
@@ -311,7 +311,7 @@ def _line(content: dict[str, object]) -> bytes:
 def _read_outcomes(
     file: BinaryIO, name: str, identity: Mapping[str, object], settings: Sequence[Setting]
 ) -> list[Outcome]:
-    """The outcomes on file; what follows the last whole line is removed from it."""
+    """Return the outcomes in the file, and truncate the file after its last complete line."""
     content = file.read()
     whole = content[: content.rfind(b"\n") + 1]
     file.seek(len(whole))

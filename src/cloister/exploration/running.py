@@ -1,4 +1,4 @@
-"""Many settings of one shape: data read once, every setting protected, verified and measured; on file, if asked for."""
+"""Exploration of many settings of one shape: read the data once, then protect, verify and measure each setting."""
 
 import json
 import os
@@ -45,7 +45,7 @@ NOT_ASKED = {"out", "custodian_dir", "threads", "engine", "as_json", "quiet", "v
 
 @dataclass(frozen=True)
 class ExploreRequest:
-    """How settings are explored."""
+    """The grid and options of an exploration."""
 
     # values by key, or words for them; or the transformations of a table that no other beats in risk and loss
     grid: Mapping[str, Sequence[object]] | Literal["frontier"]
@@ -57,7 +57,7 @@ class ExploreRequest:
 
 @dataclass(frozen=True)
 class ExploredGrid:
-    """What was found, how many settings were on file before, and what ``exploration.json`` says."""
+    """The exploration, the number of settings already on file, and the content of ``exploration.json``."""
 
     exploration: Exploration
     earlier: int
@@ -66,21 +66,21 @@ class ExploredGrid:
 
 @dataclass(frozen=True)
 class ExplorationData:
-    """What is explored; data are read once for all settings that read them alike."""
+    """The explored data, read once for all settings that read them alike."""
 
     shape: str
     options: RunOptions
     read: dict[tuple[str, ...], object] = field(default_factory=dict, repr=False)
 
     def prepared(self, setting: Setting) -> Prepared:
-        """Return what is about to be done under a setting."""
+        """Return the data, ready for protection under a setting."""
         shape = shape_of(self.shape)
         options = shape.with_settings(self.options, setting)
         shape.check(options)
         return shape.prepare(options, Run(), self.data(options))
 
     def data(self, options: RunOptions) -> object:
-        """Return the data as these settings read them, once."""
+        """Return the data as these settings read them; each reading happens once."""
         shape = shape_of(self.shape)
         key = tuple(str(getattr(options, name)) for name in shape.reading)
         if key not in self.read:
@@ -89,7 +89,7 @@ class ExplorationData:
 
     @property
     def source(self) -> str:
-        """Name of the data."""
+        """The name of the data."""
         data = getattr(self.options, "data", None) or getattr(self.options, SHAPES[self.shape].sources[0])
         return str(data.name)
 
@@ -97,7 +97,7 @@ class ExplorationData:
 def explore_settings(
     shape: str, options: RunOptions, asked: ExploreRequest, voice: ProgressListener = SILENCE
 ) -> ExploredGrid:
-    """Try every setting that is not on file yet, and say what all of them say together."""
+    """Try every setting that is not on file yet, and summarize all outcomes."""
     rule, work = rule_named(asked.recommend, asked.risk_limit), shape_of(shape)
     if asked.out is not None:
         tidy_beside(asked.out, voice)
@@ -137,13 +137,13 @@ def explore_settings(
 
 
 def in_words(setting: Setting) -> str:
-    """Return a setting as it would be typed."""
+    """Return a setting as a user would type it."""
     return " ".join(f"{key}={word_of(value)}" for key, value in setting.items())
 
 
 @contextmanager
 def _of_setting(setting: Setting) -> Iterator[None]:
-    """Say of a refusal which setting it is about."""
+    """Add the setting to errors."""
     try:
         yield
     except InputError as error:
@@ -164,7 +164,7 @@ def _try_setting(ground: ExplorationData, setting: Setting, asked: ExploreReques
 
 
 def _identity(ground: ExplorationData, grid: Keywords | str, asked: ExploreRequest) -> Keywords:
-    """What must be the same for an exploration to be gone on with: what is asked, and hashes of the files."""
+    """Return the identity of an exploration, which must match to resume it: the request, and hashes of its files."""
     if asked.out is None:
         return {}
     given, folder = {}, getattr(ground.options, "plan", Path()).resolve().parent
@@ -192,7 +192,7 @@ def _plain(value: object) -> object:
 
 
 def files_named(values: object, folder: Path) -> tuple[Path, ...]:
-    """Return the files that settings name, in order of their names; of folders the files in them."""
+    """Return the files that settings name, sorted; for folders, the files in them."""
     found = set()
     for text in _texts(values):
         for start, end in combinations([-1, *(i for i, sign in enumerate(text) if sign in SEPARATORS), len(text)], 2):
@@ -217,7 +217,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole, in place of what was there."""
+    """Replace a file atomically."""
     aside = path.with_name(f".{path.name}.new")
     aside.unlink(missing_ok=True)
     write_private(aside, text.encode())

@@ -1,4 +1,4 @@
-"""Settings of a shape under their keys in a job: those of a part, those of a grid, and words for them."""
+"""Settings of a shape by their keys in a job: settings of parts and grids, and parsing of their values."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ OF_READING = ("id", *KEYS)
 
 
 class KeyedShape(Generic[Options]):
-    """A shape that is read from one source, and whose settings have keys in a job."""
+    """A shape with one source, and with settings that have keys in a job."""
 
     name: str
     # values by key that are compared where no grid is given
@@ -43,7 +43,7 @@ class KeyedShape(Generic[Options]):
         return cast("Options", SHAPES[self.name].options(**of_source, **keywords))
 
     def check_grid(self, options: Options, grid: Keywords) -> None:
-        """Refuse settings that the grid changes as well, and a k that nobody gives."""
+        """Reject settings that are also in the grid, and a missing k."""
         for one in settings_of(SHAPES[self.name].options):
             value = getattr(options, one.name)
             if one.word in grid and value and value != one.default:
@@ -52,7 +52,7 @@ class KeyedShape(Generic[Options]):
             raise InputError("k is needed. Give ", setting("k"), ", or ", EXAMPLE)
 
     def parse_word(self, _options: Options, key: str, word: object) -> object:
-        """Return the value of a key that a word of a grid stands for; what is no text stands for itself."""
+        """Parse the value of a key in a grid; values that are not text stay unchanged."""
         head, column = self._split(key)
         problem = InputError(f"{key} has no such value.", place=GRID)
         for value in candidates(word):
@@ -67,7 +67,7 @@ class KeyedShape(Generic[Options]):
         raise problem
 
     def with_settings(self, options: Options, setting: Keywords) -> Options:
-        """Return the settings with the values of a grid in their place."""
+        """Return the settings with the values of a grid."""
         for key, value in setting.items():
             head, column = (key, "") if isinstance(value, Mapping) else self._split(key)
             part = self._part({head: {column: value} if column else value})
@@ -81,7 +81,7 @@ class KeyedShape(Generic[Options]):
         return part_of(self.name, {"shape": self.name, "source": "data", **keywords}, GRID)
 
     def _split(self, key: str) -> tuple[str, str]:
-        """The key of the part, and the column where there is a value for each."""
+        """Split a key into the key of the part, and the column for settings by column."""
         head, dot, column = key.partition(".")
         of_columns = {one.word: one.by_column for one in settings_of(SHAPES[self.name].options) if one.key is not None}
         known = [name for name in of_columns if name not in NOT_IN_A_GRID]
@@ -100,7 +100,7 @@ class KeyedShape(Generic[Options]):
 
 
 def candidates(word: object) -> Iterator[object]:
-    """Return what a word may stand for: a number, true or false, numbers apart by commas, itself, a list of itself."""
+    """Yield the possible values of a word: a number, true or false, a list of numbers, the word, a list of the word."""
     if not isinstance(word, str):
         yield list(word) if isinstance(word, tuple) else word
         return
@@ -114,7 +114,7 @@ def candidates(word: object) -> Iterator[object]:
 
 
 def _merge_columns(earlier: Keywords | ColumnAssignments | None, keywords: Keywords) -> Keywords | ColumnAssignments:
-    """Values of columns, some of them in place of earlier ones."""
+    """Return values by column, with earlier values replaced by new ones."""
     if isinstance(earlier, ColumnAssignments):
         return replace(earlier, later={**_without(earlier.later, keywords), **keywords})
     return {**_without(earlier or {}, keywords), **keywords}
@@ -125,7 +125,7 @@ def _without(earlier: Keywords, keywords: Keywords) -> Given:
 
 
 def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | Literal["frontier"]:
-    """Return the values of each key as words; they stand apart by commas, or by ``;`` where values have commas.
+    """Return the values of each key as words; they are separated by commas, or by ``;`` if values contain commas.
 
     ``frontier`` alone stands for itself.
 
@@ -155,7 +155,7 @@ def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | Literal["fr
 
 
 def settings_in(grid: Mapping[str, Sequence[T]]) -> list[dict[str, T]]:
-    """Return every combination of the values, the last key changing fastest."""
+    """Return every combination of the values; the last key changes fastest."""
     count = 1
     for values in grid.values():
         count *= len(values)

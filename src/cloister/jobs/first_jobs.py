@@ -1,4 +1,4 @@
-"""A first job, guessed from data, as text that reads back, and tried: it runs as written, or it is said why not."""
+"""Suggest a first job from data: text that reads back as a job, tried so that it runs or its problem is stated."""
 
 import os
 import re
@@ -42,7 +42,7 @@ MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a rele
 
 @dataclass(frozen=True)
 class FirstJobRequest:
-    """Of what a first job is to be made, and where it goes."""
+    """The data and settings from which a first job is suggested, and its path."""
 
     shape: str
     data: Path | Query
@@ -54,7 +54,7 @@ class FirstJobRequest:
 
 @dataclass(frozen=True)
 class FirstJob:
-    """A job that was guessed."""
+    """A suggested job."""
 
     # the TOML; holds no value of the data but names of columns, and how missing values are written
     text: str = field(repr=False)
@@ -65,7 +65,7 @@ class FirstJob:
 
 @dataclass(frozen=True)
 class SuggestedSettings:
-    """What `cloister.protect_table` may be asked for a dataframe, by what its columns seem to be.
+    """Settings of `cloister.protect_table` for a dataframe, suggested from the names and contents of its columns.
 
     Columns that are undecided have no role in ``keywords``: `protect_table` refuses them until they get one.
     """
@@ -75,12 +75,12 @@ class SuggestedSettings:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """The columns for which nothing shows a role."""
+        """The columns without evidence for any role."""
         return tuple(one.column for one in self.columns if one.role == UNDECIDED)
 
 
 def suggest_settings(frame: pl.DataFrame, k: int) -> SuggestedSettings:
-    """Suggest settings for a table by the names and contents of its columns."""
+    """Suggest settings for a table from the names and contents of its columns."""
     found = guess_table(frame, "the dataframe").columns
     roles = roles_of(found)
     settings: dict[str, object] = {"k": k, "qi": {one.column: one.hierarchy for one in found if one.role == QUASI}}
@@ -92,7 +92,7 @@ def suggest_settings(frame: pl.DataFrame, k: int) -> SuggestedSettings:
 def first_job(
     asked: FirstJobRequest, source: Source, folder: Path, left_out: Mapping[str, str] = MappingProxyType({})
 ) -> FirstJob:
-    """Guess a job in a folder that protects one file, or what one query gives.
+    """Suggest a job in a folder that protects one file or the result of one query.
 
     ``left_out``: columns of a table that are not released whatever they seem to be, and why
     """
@@ -136,7 +136,7 @@ def first_job(
 
 
 def name_of(file: str) -> str:
-    """Return what a source is called after its file: letters, digits, - and _.
+    """Return the name of a source, from its file: letters, digits, - and _.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def name_of(file: str) -> str:
 
 
 def _settings(asked: FirstJobRequest, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """Keys of the part, as TOML writes them."""
+    """Return the keys of the part in TOML."""
     shape = asked.shape
     if shape == "codes":
         column = roles.get(CODE) or roles[CODES]
@@ -178,7 +178,7 @@ def _read_back(text: str) -> Job:
 
 
 def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
-    """Read, guess, try, and write a job that does not exist yet."""
+    """Read the data, suggest a job, try it, and write it to a new file."""
     out = asked.out
     if is_taken(out):
         raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
@@ -195,7 +195,7 @@ def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
 
 
 def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
-    """The job, with columns omitted that undo the protection of others: which do, only the release tells."""
+    """Return a tried job, without columns that undo the protection of others; only a release reveals these columns."""
     left_out: dict[str, str] = {}
     is_small = source.frame.height * source.frame.width <= MOST_TRIED
     while True:
@@ -222,7 +222,7 @@ def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
 
 
 def _place(data: Path | Query, folder: Path) -> dict[str, str]:
-    """Return the keys of a source that say where its data are, as seen from the folder of the job."""
+    """Return the keys of a source that locate its data, relative to the folder of the job."""
     collection = parse_profile(data)
     if collection is not None:
         return {"file": collection.at(lambda path: Path(os.path.relpath(path, folder)))}

@@ -1,4 +1,4 @@
-"""What the columns of code lists and of coded events seem to be."""
+"""Suggested roles of the columns of code lists and of coded events."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ MOSTLY = 0.5
 
 
 def guess_codes(frame: pl.DataFrame, file: str, named: CodeColumns = CodeColumns()) -> list[Guess]:  # noqa: B008
-    """Guess the columns of a file of code sets: an id if there is one, and codes.
+    """Suggest roles for the columns of a file of code sets: codes, and an id if there is one.
 
     ``named``: columns that need not be guessed
     """
@@ -49,7 +49,7 @@ def guess_codes(frame: pl.DataFrame, file: str, named: CodeColumns = CodeColumns
 
 
 def guess_events(frame: pl.DataFrame, file: str) -> list[Guess]:
-    """Guess the columns of a file of coded events: id, code, and age or date."""
+    """Suggest roles for the columns of a file of coded events: id, code, and age or date."""
     found: dict[str, Guess] = {}
     identifier = _first(frame, _is_id)
     rest = [name for name in frame.columns if name != identifier]
@@ -74,7 +74,7 @@ def guess_events(frame: pl.DataFrame, file: str) -> list[Guess]:
 
 
 def _of_dates(dates: Sequence[str]) -> dict[str, Guess]:
-    """Dates of events, and the date to count from if there is one."""
+    """Return the column of event dates, and the column of the reference date if there is one."""
     birth = next((name for name in dates if re.search(r"birth|(^|_)dob($|_)", plain_name(name))), None)
     events = [name for name in dates if name != birth] or list(dates)
     found = {events[0]: Guess(events[0], DATE, "likely", "dates, by content")}
@@ -84,12 +84,12 @@ def _of_dates(dates: Sequence[str]) -> dict[str, Guess]:
 
 
 def unknown_codes(texts: Sequence[str]) -> float:
-    """Return the share of codes that neither ICD-9-CM nor ICD-10-CM has, by the one that has more."""
+    """Return the share of codes that ICD-9-CM or ICD-10-CM does not contain, for the one that contains more."""
     return min(len(each.outside(list(texts))) for each in (icd9(), icd10())) / max(1, len(texts))
 
 
 def _unknown_to_both(texts: list[str]) -> float:
-    """Return the share of codes that neither ICD-9-CM nor ICD-10-CM has, each code looked up in both."""
+    """Return the share of codes that neither ICD-9-CM nor ICD-10-CM contains."""
     return len({*icd9().outside(texts)} & {*icd10().outside(texts)}) / max(1, len(texts))
 
 
@@ -98,7 +98,7 @@ def _all(frame: pl.DataFrame, found: dict[str, Guess]) -> list[Guess]:
 
 
 def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
-    """The column of codes: by name and content, else by one of them; a number that no row repeats is no code."""
+    """Return the column of codes: by name and content, else by one of them; a number unique in each row is no code."""
     numbered = [name for name in names if _numbers_rows(frame[name])]
     names = [name for name in names if name not in numbered] or names
     by_name = [name for name in names if CODE_NAMES.search(plain_name(name))]
@@ -125,18 +125,18 @@ def _values(column: pl.Series) -> list[str]:
 
 
 def _share_spelled_as_codes(words: Sequence[str]) -> float:
-    """Share of texts that have a letter or a point, which numbers of other things have not."""
+    """Return the share of texts with a letter or a decimal point, as in codes but not in plain numbers."""
     return sum(re.search(r"[A-Za-z.]", word) is not None for word in words) / max(1, len(words))
 
 
 def _repeats_for_a_patient(column: pl.Series) -> bool:
-    """Whether values repeat in a column that is called after patients, in one word with others."""
+    """Return whether values repeat in a column with a name such as patient_id."""
     is_named = re.search(r"(patient|person|subject|member|beneficiary|uniquep)\w*(id|nr|no)?$", plain_name(column.name))
     return is_named is not None and 1 < column.n_unique() < column.len()
 
 
 def _numbers_rows(column: pl.Series) -> bool:
-    """Whether a column has digits alone, others in each of many rows."""
+    """Return whether a column consists of unique numbers, in a table of many rows."""
     text = as_text(column)
     is_number = text.str.contains(r"^[0-9]+$").all()
     return column.len() > FEW_ROWS and bool(is_number) and text.n_unique() == text.len()

@@ -1,4 +1,4 @@
-"""Sections ``[[protect]]`` of a job: their keys are the settings that each shape declares."""
+"""Sections ``[[protect]]`` of a job; their keys are the settings of each shape."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
@@ -27,7 +27,7 @@ CLAIMS, TABLE = "claims", "table"
 
 @dataclass(frozen=True)
 class Part:
-    """What a job asks of one shape."""
+    """The settings that a job states for one shape."""
 
     shape: str
     # what its section says, by key; what was not said is not there, so that the settings' own defaults hold
@@ -35,17 +35,17 @@ class Part:
 
     @property
     def sources(self) -> dict[str, str]:
-        """Names of the sources that it is read from, by key."""
+        """The names of the part's sources, by key."""
         return {key: self.keywords[key] for key in SHAPES[self.shape].sources}
 
     @property
     def usual_name(self) -> str:
-        """What it is called."""
+        """The default name of the part."""
         usual: str = self.keywords.get("name") or self.keywords.get("source", CLAIMS)
         return usual
 
     def options(self) -> Given:
-        """Return the settings that it states, by their fields."""
+        """Return the settings that the part states, by field name."""
         return {
             one.name: one.from_toml(self.keywords[one.word])
             for one in settings_of(SHAPES[self.shape].options)
@@ -55,7 +55,7 @@ class Part:
 
 @cache
 def section_of(shape: str) -> type:
-    """Return the record of a section ``[[protect]]`` of this shape, as its keys are declared."""
+    """Return the record type of a section ``[[protect]]`` of this shape, with its declared keys."""
     made: list[tuple[str, Kind, Kind]] = [("shape", Annotated[str, Described("the name of a shape")], field())]
     made += [(name, Annotated[str, OF_SOURCE], field()) for name in SHAPES[shape].sources]
     if shape == CLAIMS:
@@ -68,7 +68,7 @@ def section_of(shape: str) -> type:
 
 
 def part_of(shape: str, section: Keywords, file: str | NamedSetting, inside: Sequence[str] = ()) -> Part:
-    """Return what a section asks."""
+    """Parse a section ``[[protect]]`` into a part."""
     read: Kind = parse_section(section, section_of(shape), file, inside)
     keywords = {one.name: getattr(read, one.name) for one in fields(read)}
     return Part(shape, {name: value for name, value in keywords.items() if value is not None and value not in ((), {})})
@@ -92,7 +92,7 @@ class FileSource(ReadingWords):
     id: Annotated[str | None, COLUMN] = None
 
     def data(self, name: str) -> "Path | Query":
-        """Where the data are: the file, from the folder of the job, or the query, called as the source is."""
+        """Return the location of the data: a file, from the folder of the job, or a query, named like the source."""
         if self.url is None or self.query is None:
             return Path(self.file)
         from cloister.io.query import Query, query_text  # what a help page needs loads no dataframes
@@ -102,7 +102,7 @@ class FileSource(ReadingWords):
 
 @dataclass(frozen=True)
 class Written:
-    """A job as the file has it, its sections not yet looked into."""
+    """A job as its file states it, with unparsed sections."""
 
     __pydantic_config__: ClassVar = STRICT
     name: Annotated[str, Described("a name, at most 100 characters")]
@@ -119,7 +119,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Job:
-    """A job whose parts fit together."""
+    """A job with consistent parts."""
 
     name: str
     output: str
@@ -132,7 +132,7 @@ class Job:
     attack: bool = False
 
     def deciding(self, words: Sequence[str], accept: Sequence[str] = ()) -> "Job":
-        """Return the job with these decisions for the undecided columns of its tables, after its own.
+        """Return the job with additional decisions for the undecided columns of its tables.
 
         ``accept``: columns of its tables that are accepted, too
         """

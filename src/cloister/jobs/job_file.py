@@ -1,4 +1,4 @@
-"""A TOML file -> a job, or an error that says which key may be what."""
+"""Parse a TOML file into a job, or report which key is wrong and which values it accepts."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,17 +33,17 @@ HMAC = "hmac:"
 
 
 def read_job(path: Path) -> Job:
-    """Return the job in the file ``path``."""
+    """Read the job in the file ``path``."""
     return parse_job(load_text(path).data.decode(), path.name)
 
 
 def parse_job(text: str, file: str) -> Job:
-    """Return the job that a text states."""
+    """Parse the text of a job."""
     return job_of(read_toml(text, file, "cloister init"), file)
 
 
 def job_of(content: Keywords, file: str) -> Job:
-    """Return the job that the content of a file, or the same as a dictionary, states."""
+    """Parse the content of a job: that of a file, or an equivalent dictionary."""
     written = parse_section(content, Written, file)
     _refuse(file, _of_head(written))
     sources = {name: _source(section, name, file) for name, section in written.sources.items()}
@@ -59,7 +59,7 @@ def job_of(content: Keywords, file: str) -> Job:
 
 
 def _refuse(file: str, problems: Iterable[str]) -> None:
-    """Raise the first of what is wrong, in sentences."""
+    """Raise the first of the problems, if there are any."""
     for sentence in problems:
         raise InputError(sentence, file=file, place=file)
 
@@ -93,7 +93,7 @@ def _source(section: Keywords, name: str, file: str) -> FileSource:
 
 
 def _of_query(source: FileSource, section: Keywords, name: str) -> Iterator[str]:
-    """Why a database's source cannot be read, as far as that is known before it is."""
+    """Return why a query source is invalid, as far as this is known before reading it."""
     for word in (word for word in OF_FILES if word in section):
         yield Message(
             setting(word, section=f"sources.{name}"),
@@ -129,7 +129,7 @@ def _part(section: Keywords, where: str, written: Written, file: str) -> Part:
 
 
 def _of_name(name: str, where: str, taken: Mapping[str, Part]) -> Iterator[str]:
-    """A part's folder has its name, and must not be another's on any file system."""
+    """Return why a part's name is invalid as a folder: it must be unique on every file system."""
     called = setting("name", section=where)
     if PART_NAME.fullmatch(name) is None or name.endswith("."):
         yield (
@@ -147,7 +147,7 @@ def _of_name(name: str, where: str, taken: Mapping[str, Part]) -> Iterator[str]:
 
 
 def _of_parts(written: Written, parts: Mapping[str, Part], sources: Mapping[str, FileSource]) -> Iterator[str]:
-    """What is wrong with parts together: keys that they share, sources, whole histories twice, several databases."""
+    """Return conflicts between parts: shared keys, sources, repeated complete histories, several databases."""
     if unknown := [name for name in written.link if name not in parts]:
         hint = did_you_mean(unknown[0], parts)
         yield f"link names {unknown[0]}, which is no part.{hint} Parts: {', '.join(parts)}."
@@ -189,13 +189,13 @@ def list_unused_sources(job: Job) -> list[str]:
 
 
 def sources_used(part: Part) -> set[str]:
-    """Return the names of the sources that a part is read from, that of its codes among them."""
+    """Return the names of the sources of a part, including the source of its codes."""
     codes = {part.keywords["codes"]} if part.shape == "table" and "codes" in part.keywords else set()
     return {*part.sources.values(), *codes}
 
 
 def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
-    """Return what is wrong with a part, in sentences."""
+    """Return the problems of a part, in sentences."""
     for key, source in part.sources.items():
         if source not in sources:
             yield Message(
@@ -210,7 +210,7 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
 
 
 def database_of(part: Part, engine: str) -> str | None:
-    """Return the address of the database that a part is protected in; None where it is not."""
+    """Return the address of the database in which a part is protected; None without one."""
     word = part.keywords.get("engine") or engine
     return word if part.shape == "table" and is_database(word) else None
 
@@ -241,5 +241,5 @@ def _of_table(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iter
 
 
 def hmac_sentence(key: NamedSetting) -> Message:
-    """Say why a key for ids is refused."""
+    """Return the reason why a key for ids is rejected."""
     return Message(key, f" must be number or drop in a job: ids by a key link whatever has the same key, and {APART}.")

@@ -1,4 +1,4 @@
-"""Columns of two parts, of any names, that say the same of the patients: compared before anything is released.
+"""Find columns of two parts that describe the same fact of a patient, whatever their names, before any release.
 
 The custodian knows which rows are of one patient: by ids, or where a part has none by the order of rows, if both parts
 have as many. Two columns say the same if they are equal in some reading of `spelling`, or if one can be predicted from
@@ -33,7 +33,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class RecordedValues:
-    """What a part releases as recorded, one row a patient."""
+    """The columns that a part releases as recorded, one row per patient."""
 
     frame: pl.DataFrame = field(repr=False)  # text, null where missing
     k: int
@@ -41,7 +41,7 @@ class RecordedValues:
 
     @classmethod
     def beside(cls, attributes: AttributesTable | None, ids: pl.Series | None, k: int) -> "RecordedValues | None":
-        """Return auxiliary attributes of patients, if there are any."""
+        """Return the auxiliary attributes of patients; None if there are none."""
         return None if attributes is None else cls(attributes.frame, k, ids)
 
     @cached_property
@@ -51,7 +51,7 @@ class RecordedValues:
 
 
 def find_linked_columns(parts: Mapping[str, RecordedValues]) -> list[str]:
-    """Return which columns of two parts lead from one to the other, in sentences."""
+    """Return the columns of two parts that link one to the other, in sentences."""
     return [
         f"rows of {own} and {other} lead to each other: {column} of {own} and {named} of {other} say the same of a "
         f"patient, which leaves fewer than {max(one.k, two.k)} for {n:,} records"
@@ -61,7 +61,7 @@ def find_linked_columns(parts: Mapping[str, RecordedValues]) -> list[str]:
 
 
 def _find_links(one: RecordedValues, two: RecordedValues) -> Iterator[tuple[str, str, int]]:
-    """Pairs of columns of two parts, and for how many records they leave fewer than k."""
+    """Yield pairs of linked columns of two parts, and the number of records for which they leave fewer than k."""
     rows = _same_patients(one, two)
     if rows is None or not rows[0].size:
         return
@@ -81,7 +81,7 @@ def _find_links(one: RecordedValues, two: RecordedValues) -> Iterator[tuple[str,
 
 
 def _same_patients(one: RecordedValues, two: RecordedValues) -> tuple[Rows, Rows] | None:
-    """Rows of both parts that are of one patient; None where that is not known."""
+    """Return matching rows of both parts, one pair per patient; None if the matching is not known."""
     if one.ids is None or two.ids is None:
         height = one.frame.height
         return (np.arange(height), np.arange(height)) if height == two.frame.height else None
@@ -95,7 +95,7 @@ def _same_patients(one: RecordedValues, two: RecordedValues) -> tuple[Rows, Rows
 
 
 def _count_equal(one: list[pl.Series], two: list[pl.Series], k: int) -> int:
-    """Return how many rows are equal, in some reading, with fewer than k of the value; 0 if the columns are not."""
+    """Return the number of equal rows, in some reading, with a value of fewer than k records; 0 for unequal columns."""
     step = 1 + len(one[0]) // LOOKED_AT
     for own, other in zip(one, two, strict=True):
         if own.gather_every(step).ne_missing(other.gather_every(step)).mean() > 2 * (1 - DETERMINED):  # type: ignore[operator]
@@ -110,7 +110,7 @@ def _count_equal(one: list[pl.Series], two: list[pl.Series], k: int) -> int:
 
 
 def _count_following(one: list[pl.Series], two: list[pl.Series], k: int) -> int:
-    """Return for how many rows a column that follows from another leaves fewer than k; 0 if it does not follow."""
+    """Return the number of records for which one column predicts the other with fewer than k left; 0 if it does not."""
     fewest = two[DAYS].drop_nulls().value_counts()["count"].min()
     if fewest is None or fewest >= k or not _is_no_chance(two[DAYS]):  # type: ignore[operator]
         return 0
@@ -118,14 +118,14 @@ def _count_following(one: list[pl.Series], two: list[pl.Series], k: int) -> int:
 
 
 def _is_no_chance(values: pl.Series) -> bool:
-    """Whether the values can be in the rows in so many orders that another column hardly has the same by chance."""
+    """Return whether an agreement of two columns is unlikely to be chance, by the number of orders of the values."""
     sizes = values.value_counts(name="size")["size"].value_counts().iter_rows()
     same: float = sum(times * lgamma(size + 1) for size, times in sizes)
     return lgamma(len(values) + 1) - same >= log(ORDERS)
 
 
 def _in_order(spellings: list[pl.Series]) -> pl.Series:
-    """Return numbers and days as numbers, and texts that hardly repeat as their places in the order of all."""
+    """Return numbers and days as numbers, and mostly unique texts as ranks."""
     values = order_values(spellings[DAYS])
     if values.dtype == pl.String and 2 * values.n_unique() > len(values):
         return spellings[FOLDED].map_elements(_in_natural_order, pl.String).rank("dense").cast(pl.Float64)
@@ -133,5 +133,5 @@ def _in_order(spellings: list[pl.Series]) -> pl.Series:
 
 
 def _in_natural_order(text: str) -> str:
-    """A text whose numbers are in the order of their size."""
+    """Return a text that sorts by its numbers' size."""
     return NUMBERS.sub(lambda found: found[0].zfill(LONGEST_NUMBER), text)

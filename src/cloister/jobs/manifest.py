@@ -1,4 +1,4 @@
-"""The manifest of a job: what its parts promise, and that they cannot be joined."""
+"""The manifest of a job: the guarantees of its parts, and that the parts cannot be joined."""
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
@@ -33,12 +33,12 @@ JOB: Literal["job"] = "job"
 
 
 def is_job(manifest: Manifest) -> bool:
-    """Whether a manifest says that it is of a job."""
+    """Return whether a manifest states that it belongs to a job."""
     return outline_of(manifest).shape == JOB
 
 
 def part_names(manifest: Manifest) -> list[str]:
-    """Return the names of the parts that a manifest lists; none where it lists something else."""
+    """Return the names of the parts in a manifest; empty if it lists something else."""
     parts = outline_of(manifest).parts
     if not isinstance(parts, list):
         return []
@@ -48,7 +48,7 @@ def part_names(manifest: Manifest) -> list[str]:
 
 
 def only_part(folder: Path) -> Path:
-    """Return the folder of the part of a job that has one alone; any other folder as it is."""
+    """Return the folder of the part, for a job with a single part; any other folder unchanged."""
     try:
         names = part_names(any_manifest(folder))
     except CloisterError:  # anyone who reads it next says why it cannot be read
@@ -57,7 +57,7 @@ def only_part(folder: Path) -> Path:
 
 
 def files_of_parts(folder: Path, names: list[str]) -> dict[str, str]:
-    """Return the hash of the script, and of every file of every part, by its path inside the folder."""
+    """Return the hashes of the script and of every file of every part, by path inside the folder."""
     files = sorted(path for name in names for path in (folder / name).iterdir() if path.is_file())
     files += [folder / SCRIPT] if is_file(folder / SCRIPT) else []
     return hashes_of(folder, [path.relative_to(folder).as_posix() for path in files])
@@ -80,7 +80,7 @@ NOT_PROMISED = (
 
 
 class JobGuarantee(Section):
-    """What holds of all parts together, and what does not; only the older schema says it in words, which come first."""
+    """The guarantee of all parts together, and its limits; only the older schema states sentences."""
 
     sentences: tuple[str, ...] = ()
     not_promised: tuple[str, ...] = ()
@@ -88,20 +88,20 @@ class JobGuarantee(Section):
 
 
 class PartGuarantee(Section):
-    """What a part promises; only the older schema says it in words, which come first."""
+    """The guarantee of a part; only the older schema states sentences."""
 
     sentences: tuple[str, ...] = ()
     verified: Literal[True]
 
 
 class PartRecords(Section):
-    """How many records or patients a part has."""
+    """The number of records or patients of a part."""
 
     released: Positive
 
 
 class JobPart(Section):
-    """What the manifest of a job says of a part: what the part says of itself.
+    """The entry of a part in the manifest of a job, from the part's own manifest.
 
     ``risk`` is the highest of a patient, of claims the mean one; null where chunks tell of candidates alone. ``loss``,
     0 nothing and 1 all, is that of the method: of tables and claims the mean of the quasi-identifiers, of chunks the
@@ -122,7 +122,7 @@ class JobPart(Section):
 
     @classmethod
     def of(cls, name: str, manifest: AnyManifest) -> Self:
-        """Return what is said of a part."""
+        """Return the entry of a part."""
         risk, loss = manifest.risk_and_loss()
         return cls(
             name=name,
@@ -139,20 +139,20 @@ class JobPart(Section):
 
 
 class JobSeconds(Section):
-    """Time that all parts took together."""
+    """The total time of all parts, in seconds."""
 
     total: float
 
 
 class AttackedLinks(Section):
-    """Pairs of parts, by name: those between which the attack of a run looked for links, and those without ids."""
+    """Pairs of parts, by name: pairs that the attack of the run searched for links, and pairs without ids."""
 
     tested: tuple[tuple[str, str], ...]
     not_tested: tuple[tuple[str, str], ...]
 
     @classmethod
     def of_pairs(cls, parts: Iterable[str], tested: Iterable[tuple[str, str]]) -> Self:
-        """Return all pairs of parts, given those that were tested."""
+        """Return all pairs of parts, split into tested and untested pairs."""
         pairs, known = list(combinations(parts, 2)), set(tested)
         return cls(
             tested=tuple(pair for pair in pairs if pair in known),
@@ -161,7 +161,7 @@ class AttackedLinks(Section):
 
 
 class JobManifest(Section):
-    """All that ``release.json`` of a job says; ``files`` by their paths inside the folder."""
+    """The complete ``release.json`` of a job; ``files`` are listed by path inside the folder."""
 
     schema_: Literal[2, 3] = Field(alias="schema")
     cloister: Version
@@ -182,7 +182,7 @@ class JobManifest(Section):
         return fitting(self, {"guarantee": is_without or self.schema_ == UNBOUND})
 
     def facts(self) -> Manifest:
-        """Return what does not depend on words: all but the schema, and what is promised, which the parts state."""
+        """Return the facts without wording: no schema, and no guarantees, which the parts state."""
         found: Manifest = self.model_dump(
             exclude={"schema_": True, "guarantee": True, "parts": {"__all__": {"guarantee"}}}
         )
@@ -199,7 +199,7 @@ def describe_job(
     files: Mapping[str, str],
     tested: Iterable[tuple[str, str]] | None = None,
 ) -> JobManifest:
-    """Return the manifest of a job; ``tested``: parts between which an attack looked for links, if there was one."""
+    """Return the manifest of a job; ``tested``: pairs of parts that an attack searched for links, if there was one."""
     return JobManifest.of_known(
         schema=SCHEMA,
         cloister=__version__,
@@ -216,13 +216,13 @@ def describe_job(
 
 
 def parts_shown(folder: Path, manifests: Mapping[str, Manifest]) -> Manifest:
-    """Return what ``report.json`` of a job shows of its parts: their manifests and their figures."""
+    """Return the parts in ``report.json`` of a job: their manifests and figures."""
     parts = {name: {"release": one, "figures": read_figures(folder / name)} for name, one in manifests.items()}
     return {"parts": parts}
 
 
 def promises_of_folder(folder: Path) -> list[str]:
-    """Return what a release promises, in sentences; of a job with several parts each with the name of its part."""
+    """Return the guarantee of a release, in sentences; for a job with several parts, prefixed by the part's name."""
     manifest = read_manifest(folder)
     if not is_job(manifest):
         return guarantee_sentences(parse_manifest(manifest))
@@ -235,7 +235,7 @@ def promises_of_folder(folder: Path) -> list[str]:
 
 
 def warnings_of_folder(folder: Path) -> list[str]:
-    """Return the warnings of a release, or of a job and all its parts, from its folder."""
+    """Return the warnings of a release folder, or of a job with all its parts."""
     manifest = read_manifest(folder)
     if not is_job(manifest):
         return warnings_of(parse_manifest(manifest), read_figures(folder))
@@ -246,7 +246,7 @@ def warnings_of_folder(folder: Path) -> list[str]:
 
 
 def promise_of(manifest: AnyManifest) -> str:
-    """Return what a part promises, in a few words."""
+    """Return a short form of a part's guarantee, such as ``k = 5``."""
     rules = rules_of(manifest)
     if "threshold" in rules[0]:
         return f"mean <= {rules[0]['threshold']:g}"

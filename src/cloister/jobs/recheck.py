@@ -1,4 +1,4 @@
-"""The release of a job, checked again from its files: every part, the manifest, and whether parts can be joined.
+"""Verification of a job's release from its files: every part, the manifest, and that parts cannot be joined.
 
 Which sets of shared columns join rows is found by other means than in `jobs.release`: no joins, depth first.
 """
@@ -35,7 +35,7 @@ Numbers = NDArray[np.intp]
 
 
 def linkage_failure(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
-    """Return why rows of two tables lead to each other; see `jobs.release.linkage_failure`.
+    """Return why rows of two tables can be linked; see `jobs.release.linkage_failure`.
 
     The rows of both tables are split by one column after the other. Only groups with rows of both are split further.
     """
@@ -62,7 +62,7 @@ def linkage_failure(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozen
 
 
 def _distinct(one: pl.DataFrame, two: pl.DataFrame) -> tuple[list[Numbers], Numbers]:
-    """Numbers for the values of distinct rows, column by column, and how many rows of each table each stands for."""
+    """Return numbers for the values of distinct rows, by column, and how often each row occurs in each table."""
     both = [pl.concat([one[column], two[column]]) for column in one.columns]
     values = [column.rank("dense").fill_null(0).to_numpy().astype(np.intp) for column in both]
     rows = np.zeros(one.height + two.height, np.intp)
@@ -74,7 +74,7 @@ def _distinct(one: pl.DataFrame, two: pl.DataFrame) -> tuple[list[Numbers], Numb
 
 
 def _split(groups: Numbers, values: Numbers) -> Numbers:
-    """Numbers of groups that also have one value in common."""
+    """Return the groups of rows, split by one more column."""
     split: Numbers = np.unique(groups * (values.max(initial=0) + 1) + values, return_inverse=True)[1]
     return split
 
@@ -90,7 +90,7 @@ HOW = "every part from its files, and the manifest of the job"
 
 
 def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], Verdict]) -> Verdict:
-    """Return the verdict on the folder of a job, given what returns that on a part, or raises `GuaranteeViolation`."""
+    """Return the verdict on a job's folder; ``verify_part`` returns that on a part or raises `GuaranteeViolation`."""
     names = part_names(manifest)
     if not names:
         raise GuaranteeViolation(
@@ -121,7 +121,7 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
 
 
 def check_together(folder: Path, parts: Mapping[str, AnyManifest], checks: Checks) -> None:
-    """Run the script of the parts together."""
+    """Run the script that checks the parts together."""
     script = script_of(parts)
     if script is not None:
         note(checks, script.run(folder, files_read(parts)))
@@ -142,7 +142,7 @@ def _failures(
 
 
 def _contradictions(folder: Path, job: JobManifest, parts: Mapping[str, AnyManifest]) -> list[str]:
-    """Return where the manifest of a job does not say what its parts and files say, in sentences."""
+    """Return statements of a job's manifest that its parts or files contradict, in sentences."""
     own = [name for name in REPORTS if name in job.files and is_file(folder / name)]
     files = files_of_parts(folder, list(parts)) | hashes_of(folder, own)
     failures = report_failures(folder, job.schema_, job.files)

@@ -1,4 +1,4 @@
-"""Readings of columns that two parts may spell differently, for the verifier: value by value, in plain Python.
+"""Readings of columns that two parts may spell differently: the verifier's own version, value by value.
 
 The definition is that of `jobs.spelling`, of which nothing is used here.
 """
@@ -36,7 +36,7 @@ _LAST_OF_TWO_DIGITS = 68
 
 
 def respell(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield two tables with numbers in place of values, once for each reading; see `jobs.spelling.respell`."""
+    """Yield two tables with values replaced by numbers, once per reading; see `jobs.spelling.respell`."""
     sides = [[frame[name].to_list() for frame in (one, two)] for name in one.columns]
     read = [[_readings({*texts} - {None}) for texts in side] for side in sides]
     tried: list[list[Numbers]] = []
@@ -56,7 +56,7 @@ def respell(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[tuple[pl.DataFrame
 
 
 def _number(side: Sequence[Sequence[str | None]], ways: Sequence[Reading]) -> tuple[Numbers, tuple[int, int]]:
-    """Number the values of two columns in a reading; and how many rows agree, and how many values there are."""
+    """Number the values of two columns in a reading; return the number of agreeing rows and of values, too."""
     known: dict[str | None, int] = {}
     numbers = []
     for texts, way in zip(side, ways, strict=True):
@@ -68,7 +68,7 @@ def _number(side: Sequence[Sequence[str | None]], ways: Sequence[Reading]) -> tu
 
 
 def _readings(texts: set[str]) -> list[Reading]:
-    """Return how a column of these texts is read in each way."""
+    """Return the readings of a column with these texts, each as a function."""
     folded = {text: _fold(text) for text in texts}
     found = [match[1] for text in folded.values() if (match := _PREFIX.match(text))]
     prefix, n = Counter(found).most_common(1)[0] if found else ("", 0)
@@ -107,7 +107,7 @@ def _without(prefix: str, folded: str) -> str:
 
 
 def _day(text: str, *, month_first: bool) -> str | None:
-    """Return the day that a text says, of two the one that is meant; None where it says none."""
+    """Return the date that a text states, in ISO format; None if it states none."""
     stated = _CLOCK.sub("", unicodedata.normalize("NFKC", text).strip())
     parts: list[tuple[str, int, str]] = []
     if match := _YEAR_FIRST.fullmatch(stated):

@@ -1,4 +1,4 @@
-"""What makes a release of parts that are written already: which can be joined, the manifest, the report, what changed.
+"""The joint release of written parts: links between parts, the manifest, the report, and notes on changes.
 
 Sets of shared columns grow by one column at a time, as in Apriori: where no row of one table agrees with a row of the
 other on a set, none agrees on a larger one. All of them are compared, not just all columns at once: one column that
@@ -44,7 +44,7 @@ from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
 
 def linkage_failure(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
-    """Return why rows of two tables lead to each other by values of the same columns, in words; None if they do not.
+    """Return why rows of two tables can be linked by values of shared columns, in words; None if they cannot.
 
     ``k``: rows that share any values that occur in both
     ``exempt``: columns that need not be compared where no other column is known
@@ -72,7 +72,7 @@ def linkage_failure(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozen
 
 
 def _fewest(counts: Sequence[pl.DataFrame], subset: tuple[str, ...]) -> int | None:
-    """The fewest rows of either table with values that occur in both; None where no values do."""
+    """Return the smallest number of rows of either table that share values of both; None if no values occur in both."""
     one, two = (frame.group_by(subset).agg(pl.col(" n").sum()) for frame in counts)
     both = one.join(two, on=subset, how="inner", nulls_equal=True, suffix=" of the other")
     fewest: int | None = both.select(pl.min_horizontal(" n", " n of the other").min()).item()
@@ -85,7 +85,7 @@ LIMIT = "anyone with both releases can compare them (see known limits)"
 
 
 def earlier_manifests(folder: Path) -> dict[str, Manifest]:
-    """Return the manifest of a release that is there, or of each part of it, by name; none where none can be read."""
+    """Return the manifest of an existing release, or of each part of it, by name; empty if none is readable."""
     try:
         manifest = any_manifest(folder)
         places = [folder / name for name in part_names(manifest)] if is_job(manifest) else [folder]
@@ -116,7 +116,7 @@ def what_changed(earlier: Mapping[str, Manifest], now: Mapping[str, Manifest]) -
 
 
 def is_job_release(folder: Path) -> bool:
-    """Whether a folder is the release of a job and holds nothing else."""
+    """Return whether a folder is the release of a job without foreign files."""
     try:
         manifest = any_manifest(folder)
     except CloisterError:
@@ -135,13 +135,13 @@ def is_job_release(folder: Path) -> bool:
 
 
 def is_internal_of_job(folder: Path) -> bool:
-    """Whether a folder holds what a job wrote for the custodian only, and nothing else."""
+    """Return whether a folder contains only the custodian's files of a job."""
     entries = list(folder.iterdir())
     return bool(entries) and all(entry.is_dir() and not entry.is_symlink() and is_internal(entry) for entry in entries)
 
 
 def refuse_joined(job: Job, found: Sequence[str]) -> None:
-    """Refuse a job some of whose parts can be joined, as sentences say."""
+    """Raise an error with these sentences if there are any: parts of the job can be joined."""
     if found:
         raise NoSafeRelease(
             f"{job.file}: {'; '.join(found)}. Drop these columns from one of them, or release one part; {APART}."
@@ -149,7 +149,7 @@ def refuse_joined(job: Job, found: Sequence[str]) -> None:
 
 
 def refuse_joinable(job: Job, folder: Path, manifests: Mapping[str, Manifest]) -> None:
-    """Refuse parts whose rows lead to each other by what the files of both hold."""
+    """Reject parts whose rows can be linked by the contents of their files."""
     refuse_joined(job, joinable(folder, {name: parse_manifest(one) for name, one in manifests.items()}, LOOKUP))
 
 
@@ -160,7 +160,7 @@ def finish_job(
     seconds: float,
     tested: Iterable[tuple[str, str]] | None = None,
 ) -> Manifest:
-    """Write the manifest and the report of a job, and return the manifest; ``tested``: as of `describe_job`."""
+    """Write the manifest and the report of a job, and return the manifest; ``tested``: see `describe_job`."""
     parts = {name: parse_manifest(manifest) for name, manifest in manifests.items()}
     script = script_of(parts)
     if script is not None:
@@ -183,7 +183,7 @@ def finish_job(
 
 
 def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manifest]) -> dict[str, bytes]:
-    """Return the report of a job and its numbers, by the names of their files; parts as their manifests say it."""
+    """Return the report of a job and its figures, by file name."""
     read = {name: (parse_manifest(one), read_figures(folder / name)) for name, one in manifests.items()}
     warnings = warnings_of_job(read)
     page = render_job(job, job.name, read, warnings, promised=SENTENCES, not_promised=NOT_PROMISED)

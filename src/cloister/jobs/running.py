@@ -1,4 +1,4 @@
-"""The pipeline of a job: every part read and checked, then protected, verified and written, all of them or none."""
+"""The pipeline of a job: read and check every part, then protect, verify and write all parts or none."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,7 +42,7 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class JobRun:
-    """How a job is run; paths in full."""
+    """The inputs of a job's run; paths are absolute."""
 
     job: Job
     path: Path
@@ -52,7 +52,7 @@ class JobRun:
 
 
 def options_of(job_run: JobRun, name: str) -> RunOptions:
-    """Return the settings that protect a part: those of the job, of its source and its own."""
+    """Return the settings of a part: those of the job, of its source, and its own."""
     job, part = job_run.job, job_run.job.parts[name]
     keywords = {
         "out": job_run.out / name,
@@ -67,7 +67,7 @@ def options_of(job_run: JobRun, name: str) -> RunOptions:
 
 
 def without_keys(part: Part, keys: Iterable[str]) -> Part:
-    """Return a part without what it says of keys, ``weight.age`` being one of ``weight``; `k` is then for nobody."""
+    """Return a part without values for these keys, such as ``weight.age``; a removed `k` becomes None."""
     keywords = dict(part.keywords)
     for key in keys:
         head, _, column = key.partition(".")
@@ -79,21 +79,21 @@ def without_keys(part: Part, keys: Iterable[str]) -> Part:
 
 
 def prepare_part(job_run: JobRun, name: str) -> Prepared:
-    """Read the sources of a part, and return what is about to be done with them."""
+    """Read the sources of a part, and return the data ready for protection."""
     shape, options, run = shape_of(job_run.job.parts[name].shape), options_of(job_run, name), job_run.run
     shape.check(options)
     return shape.prepare(options, Run(Stopwatch(hears=run.watch.hears), run.voice, run.engines))
 
 
 def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
-    """Return where the crosswalk of a part goes, and where values of it are listed."""
+    """Return the paths of a part's crosswalk and of its list of unmatched values."""
     options = part.options()
     return options.get("crosswalk"), options.get("unmatched_values")
 
 
 @contextmanager
 def of_part(job: Job, name: str) -> Iterator[None]:
-    """Say of a refusal which part of the job it is about, and call settings by their keys."""
+    """Add the part of the job to errors, and word settings as keys of the job."""
     try:
         yield
     except (InputError, NoSafeRelease) as error:
@@ -104,14 +104,14 @@ def of_part(job: Job, name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class DryRun:
-    """What a job would do, by part, and what a user should know of that."""
+    """The planned work of a job, by part, with notes for the user."""
 
     job: Job
     parts: Mapping[str, Rows]
     notes: list[str]
 
     def summary(self, word: Callable[[str], str]) -> Figures:
-        """Return the same as an object of JSON, its notes in the words of a front end."""
+        """Return the planned work as a JSON object, with notes in the words of a front end."""
         parts = [
             {"name": name, "shape": self.job.parts[name].shape, "asked": dict(rows)}
             for name, rows in self.parts.items()
@@ -143,7 +143,7 @@ def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None
 
 @contextmanager
 def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, Prepared]]:
-    """What is about to be done with each part, in the folder of the job, whose places were looked at."""
+    """Yield the prepared parts, in the folder of the job, after checking the output paths."""
     with chdir(job_run.path.parent):
         _check_places(job_run, overwrite)
         if is_taken(job_run.out) and not is_job_release(job_run.out):
@@ -178,7 +178,7 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
 
 
 def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
-    """Notes on columns that two parts release as recorded: whether they join rows is known once both are protected."""
+    """Return notes on shared columns that two parts release as recorded; linkage is known only after protection."""
     return [
         f"{own} and {other} both release {name_few(both)} as recorded; the job is refused if that joins their rows"
         for (own, one), (other, two) in combinations(prepared.items(), 2)
@@ -187,14 +187,14 @@ def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
 
 
 def _refuse_linked(job: Job, prepared: Mapping[str, Prepared]) -> None:
-    """Refuse columns of two parts that say the same of a patient, whatever they are called."""
+    """Reject parts with columns, of any names, that describe the same fact of a patient."""
     if len(prepared) > 1:
         found = {name: values for name, one in prepared.items() if (values := one.recorded_values()) is not None}
         refuse_joined(job, find_linked_columns(found))
 
 
 def _protect_parts(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
-    """Protect, write and verify all parts; they appear together, or nothing does."""
+    """Protect, write and verify all parts; if anything fails, nothing is written."""
     job, earlier = job_run.job, earlier_manifests(job_run.out) if overwrite else {}
     maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
     places = [Place(job_run.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
@@ -226,7 +226,7 @@ def _protect_parts(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bo
 
 @contextmanager
 def _settling(releases: list[Release]) -> Iterator[None]:
-    """Take back what was made to stay outside the folder, if the folder does not appear after all."""
+    """Roll back changes outside the folder if the folder does not appear."""
     try:
         yield
     except BaseException:
@@ -238,7 +238,7 @@ def _settling(releases: list[Release]) -> Iterator[None]:
 def _write_part(
     job: Job, prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None
 ) -> tuple[Release, WrittenRelease]:
-    """Protect a part, write its release and what only the custodian may see."""
+    """Protect a part, and write its release and the custodian's files."""
     release = protect_prepared(prepared, attack=job.attack, seed=job.seed)
     if secret is not None and release.custody.crosswalk is None:
         raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
@@ -253,7 +253,7 @@ def _write_part(
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:
-    """Refuse parts that lead from one to another for someone who knows the same patient in all of them.
+    """Reject parts that an attacker who knows the same patient in all of them can link.
 
     Returns the pairs of parts between which links were looked for: those with ids and records.
     """
@@ -273,7 +273,7 @@ def _attack_together(job: Job, folder: Path, originals: dict[str, Original], map
 def _finish(
     job_run: JobRun, partial: Path, manifests: dict[str, Manifest], started: float, tested: Pairs | None
 ) -> Manifest:
-    """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
+    """Write manifest and report, and verify everything from the files, or from the database with the tables."""
     job = job_run.job
     manifest = finish_job(job, partial, manifests, time.perf_counter() - started, tested)
     made_in = (database_of(part, job.engine) for part in job.parts.values())
@@ -289,7 +289,7 @@ def _finish(
 
 
 def parts_as_read(job_run: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list["OpenedPart"]:
-    """Return parts of a release with what the job reads for them, and the maps that it wrote if they are there."""
+    """Return parts of a release with their originals, as the job reads them, and with their crosswalks if present."""
     from cloister.attacks.attack_parts import part_of
 
     for name in folders:

@@ -1,4 +1,4 @@
-"""Readings of columns that two systems may spell differently, as anyone who joins two parts could take them.
+"""Readings of columns that two systems may spell differently, for anyone who joins two parts.
 
 A column is read in six ways: as written; with numbers in one form; folded; folded without its prefix; and with dates as
 days, the day or the month first. Folding ignores case, spaces, hyphens and other signs, forms of Unicode, leading zeros
@@ -26,7 +26,7 @@ DAY_FIRST = tuple(name for name in USUAL if name not in MONTH_FIRST)
 
 
 def respell(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield two tables with numbers in place of values, once for each reading by which other rows agree.
+    """Yield two tables with values replaced by numbers, once per reading with a different set of agreeing rows.
 
     All columns are read the same way; in the end each is read so that most of its rows agree, and fewest values are
     taken for one.
@@ -46,7 +46,7 @@ def respell(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[tuple[pl.DataFrame
 
 
 def _number_readings(one: pl.Series, two: pl.Series) -> list[Numbers]:
-    """Number the values of two columns together, in each reading; readings by which the same rows agree are one."""
+    """Number the values of two columns together, in each reading; readings with the same agreement are merged."""
     found: list[Numbers] = []
     for own, other in zip(read_spellings(one), read_spellings(two), strict=True):
         numbers = number_values(pl.concat([own, other]))
@@ -55,7 +55,7 @@ def _number_readings(one: pl.Series, two: pl.Series) -> list[Numbers]:
 
 
 def _best_reading(numbers: list[Numbers], height: int) -> int:
-    """Return the place of the reading by which most rows agree, of equal ones that with most values."""
+    """Return the reading in which most rows agree; of equal ones, the reading with most values."""
 
     def rate(place: int) -> tuple[int, int, int]:
         one, two = numbers[place][:height], numbers[place][height:]
@@ -66,7 +66,7 @@ def _best_reading(numbers: list[Numbers], height: int) -> int:
 
 
 def read_spellings(column: pl.Series) -> list[pl.Series]:
-    """Return a column of text in each reading."""
+    """Return a text column in each reading."""
     text = column.unique().alias("text")
     plain, folded = text.str.strip_chars(), _fold(text)
     days = [_days(text, first).fill_null(folded) for first in (DAY_FIRST, MONTH_FIRST)]
@@ -77,13 +77,13 @@ def read_spellings(column: pl.Series) -> list[pl.Series]:
 
 
 def _number(text: pl.Series) -> pl.Series:
-    """Return numbers in one form; null for any other text."""
+    """Return numbers in one canonical form; null for any other text."""
     number = text.set(~text.str.to_lowercase().str.contains(NUMBER), None).cast(pl.Float64)
     return number.set(~number.is_finite(), None).cast(pl.String)
 
 
 def _fold(text: pl.Series) -> pl.Series:
-    """Return texts without case, spaces, signs and leading zeros, and numbers in one form."""
+    """Return texts without case, spaces, punctuation and leading zeros, and numbers in canonical form."""
     lower = text.str.normalize("NFKC").str.to_uppercase().str.to_lowercase().str.normalize("NFKC")
     close = lower.str.replace_all(r"\s", "").str.replace_all(DASHES, "-")
     bare = close.str.replace_all(r"[^\p{L}\p{M}\p{N}]", "").str.replace_all(r"(^|\p{L})0+([0-9])", "${1}${2}")
@@ -91,7 +91,7 @@ def _fold(text: pl.Series) -> pl.Series:
 
 
 def _without_prefix(folded: pl.Series) -> pl.Series:
-    """Return texts without the letters before a number with which more than half of them begin."""
+    """Return texts without the letters that prefix a number in more than half of them."""
     letters = folded.str.extract(r"^(\p{L}+)[0-9]")
     known = letters.drop_nulls()
     prefix = known.mode().sort().first() if len(known) else None
@@ -103,7 +103,7 @@ def _without_prefix(folded: pl.Series) -> pl.Series:
 
 
 def _days(text: pl.Series, first: tuple[str, ...]) -> pl.Series:
-    """Return dates as days, by the formats that the reader knows; null for any other text."""
+    """Return dates as days, for the formats that the reader knows; null for any other text."""
     stripped = text.str.normalize("NFKC").str.strip_chars().str.replace(TIME_OF_DAY, "")
     is_like = stripped.str.contains(LIKE_A_DATE).fill_null(value=False)
     stated = stripped.filter(is_like)

@@ -1,4 +1,4 @@
-"""What the parts of a job promise together, as SQL: what ``verify.sql`` in its folder checks, from the released files.
+"""The joint guarantee of a job's parts as SQL: ``verify.sql`` in its folder checks it from the released files.
 
 Each part has a script of its own. Values that are written in another way in each part, and labels at other levels, are
 compared by `cloister verify` alone (`unlinkable`).
@@ -25,7 +25,7 @@ MOST_COLUMNS = 8
 
 @dataclass(frozen=True)
 class ShownPart:
-    """The file of a part that has one row a patient, by its path in the folder of the job.
+    """The file of a part with one row per patient, by path in the folder of the job.
 
     ``names``: of all its columns in SQL; ``columns``: the same of those that could lead to another part
     """
@@ -41,7 +41,7 @@ class ShownPart:
 
 @dataclass(frozen=True)
 class ComparedParts:
-    """Two parts, by their numbers, with the columns that both have, and how many rows each value must lead to.
+    """Two parts, by number, with their shared columns, and the number of rows that each value must match.
 
     ``linking``: places of those that are not quasi-identifiers of both; k records share each value of all others.
     """
@@ -55,12 +55,12 @@ class ComparedParts:
 
 
 def script_of(parts: Mapping[str, AnyManifest]) -> Script | None:
-    """Return the script that checks the parts together; None where there is only one."""
+    """Return the script that checks the parts together; None for a single part."""
     return None if len(parts) < 2 else script_of_shown(list(parts), _list_shown_parts(parts))
 
 
 def script_of_shown(parts: Sequence[str], shown: Sequence[ShownPart]) -> Script:
-    """Return the script of parts with these names, given what is shown of some of them."""
+    """Return the script for parts with these names, given the files that contain one row per patient."""
     pairs = _list_compared_pairs(shown)
     read = {number for pair in pairs for number in (pair.one, pair.two)}
     facts = {"parts": parts, "shown": shown, "read": read, "pairs": pairs, "most_columns": MOST_COLUMNS}
@@ -73,7 +73,7 @@ def files_read(parts: Mapping[str, AnyManifest]) -> list[str]:
 
 
 def _list_shown_parts(parts: Mapping[str, AnyManifest]) -> list[ShownPart]:
-    """Return what is shown of each part that has one row a patient in its folder."""
+    """Return the files of parts with one row per patient in their folder."""
     found = []
     for name, manifest in parts.items():
         rows = None if manifest.is_in_database else manifest.one_row_a_patient()
@@ -89,7 +89,7 @@ def _list_shown_parts(parts: Mapping[str, AnyManifest]) -> list[ShownPart]:
 
 
 def _list_compared_pairs(shown: Sequence[ShownPart]) -> list[ComparedParts]:
-    """Return the pairs of parts that have columns in common by which rows could lead to few."""
+    """Return the pairs of parts with shared columns that could link rows to small groups."""
     found = []
     for (own, one), (other, two) in combinations(enumerate(shown, start=1), 2):
         both = tuple(column for column in one.columns if column in two.columns)

@@ -1,4 +1,4 @@
-"""Whether rows of two parts can be joined by what both release of a patient.
+"""Check whether rows of two parts can be joined by their released values.
 
 Ids are numbered in the order of what each part itself releases, so that neither they nor the order of rows tell
 anything of another part. What is left are columns that are in two parts under one name: anyone who looks for the row of
@@ -29,7 +29,7 @@ TOO_MANY = f"they agree on more than {MOST_SETS:,} sets of columns, too many to 
 
 @dataclass(frozen=True)
 class RowLookup:
-    """How two tables with the same columns are compared; protect and verify have one each."""
+    """The functions that compare two tables with the same columns; protection and verification have one pair each."""
 
     # tables with numbers in place of values, in each reading by which other rows agree
     respell: Callable[[pl.DataFrame, pl.DataFrame], Iterator[tuple[pl.DataFrame, pl.DataFrame]]]
@@ -45,7 +45,7 @@ WHOLE_HISTORIES = (
 
 @dataclass(frozen=True)
 class ReleasedPart:
-    """What a part releases of each patient, one row a patient."""
+    """The released columns of a part that has one row per patient."""
 
     frame: pl.DataFrame = field(repr=False)
     k: int  # patients that share what is known of one
@@ -55,7 +55,7 @@ class ReleasedPart:
 
 
 def joinable(folder: Path, manifests: Mapping[str, AnyManifest], lookup: RowLookup) -> list[str]:
-    """Return which parts can be joined, in sentences; none if no row of one leads to fewer than k of another.
+    """Return which parts can be joined, in sentences; empty if no row of one matches fewer than k rows of another.
 
     ``lookup``: how values of shared columns are compared
     """
@@ -77,7 +77,7 @@ def joinable(folder: Path, manifests: Mapping[str, AnyManifest], lookup: RowLook
 
 
 def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManifest]) -> list[str]:
-    """Return which parts in a database have a column in common with another part, but ids, in sentences."""
+    """Return the parts in a database that share a column other than ids with another part, in sentences."""
     released = {
         part: [name for name, role in one.roles().items() if role != "identifier"] for part, one in manifests.items()
     }
@@ -93,7 +93,7 @@ def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManife
 
 
 def _why(one: ReleasedPart, two: ReleasedPart, lookup: RowLookup) -> list[str]:
-    """Return why rows of two parts can be joined, in words; none if they cannot.
+    """Return why rows of two parts can be joined, in words; empty if they cannot.
 
     Values that are told apart as they are written may be one to whoever joins; and the other way round. Rows must not
     lead to few rows in any reading.
@@ -109,7 +109,7 @@ def _why(one: ReleasedPart, two: ReleasedPart, lookup: RowLookup) -> list[str]:
 
 
 def _explain_narrowing(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str], meeting: set[str]) -> list[str]:
-    """Return why values at other levels in each part narrow its classes down, in words; none if they do not.
+    """Return why labels at different levels in each part narrow classes down, in words; empty if they do not.
 
     Classes of both parts have k records each, whatever labels meet. A shared column that one of them has as recorded
     tells rows of a class apart, so that labels which are neither equal nor apart leave some of a class. Columns are
@@ -137,7 +137,7 @@ def _explain_narrowing(one: ReleasedPart, two: ReleasedPart, columns: Sequence[s
 
 
 def have_like_labels(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
-    """Whether the labels of a column in two parts are equal or do not meet, or one part tells nothing by it."""
+    """Return whether a column's labels in two parts are nested sets of disjoint labels, or one part suppresses it."""
     if any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two)):
         return True
     if one.is_overlapping or two.is_overlapping:
@@ -147,7 +147,7 @@ def have_like_labels(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
 
 
 def shown_of(folder: Path, manifest: AnyManifest) -> ReleasedPart | None:
-    """Return what a part releases of each patient; None where it has no row a patient, or nothing besides an id.
+    """Return the released columns of a part; None without rows per patient, or without columns other than an id.
 
     Of files beside trajectories only what is released as recorded; of generalized code sets the terms of a record, of
     disassociated ones nothing, as their records are nobody's.
@@ -164,5 +164,5 @@ def shown_of(folder: Path, manifest: AnyManifest) -> ReleasedPart | None:
 
 
 def k_of(manifest: AnyManifest) -> int:
-    """Return how many patients share what is known of one."""
+    """Return the smallest number of patients who share the known values of a patient."""
     return max([2, *(int(rule["k"]) for rule in rules_of(manifest) if "k" in rule)])

@@ -1,4 +1,4 @@
-"""Messages as a job words them: settings are keys of TOML."""
+"""Messages for jobs: settings are worded as keys of TOML."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ def in_keys(text: str) -> str:
 
 
 def as_key(one: NamedSetting) -> str:
-    """Return a key, and its value if it has one.
+    """Return a key in TOML, with its value if it has one.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def as_key(one: NamedSetting) -> str:
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML has it."""
+    """Return a value in TOML."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{toml_text(key)} = {_toml(each)}' for key, each in value.items())}}}"
     if isinstance(value, list | tuple):

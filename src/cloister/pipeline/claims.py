@@ -38,7 +38,7 @@ def protect_claims(
     custody: Mapping[str, Any] | None = None,
     accept_empty: bool = False,
 ) -> ClaimsRelease:
-    """Take patients and their claims through the stages."""
+    """Protect patients and their claims, and return the verified release."""
     watch = watch or Stopwatch()
     if seed is not None:
         data = replace(data, plan=replace(data.plan, risk=replace(data.plan.risk, seed=seed)))

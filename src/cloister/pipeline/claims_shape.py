@@ -1,4 +1,4 @@
-"""Claims as a shape: the settings of a run and the plan, and what is done with them."""
+"""Claims as a shape: the settings of a run, its plan, and the operations on them."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class ClaimsWithPlan(ClaimsOptions):
 
 
 class ClaimsShape:
-    """One row a patient, and many claims."""
+    """The shape of patients, one row each, with any number of claims."""
 
     usual_grid: Mapping[str, Sequence[str]] = MappingProxyType(
         {"adversary.power": ("2", "3", "5"), "risk.threshold": ("0.05", "0.1"), "risk.max_flag_rate": (CHOSEN, "0.05")}
@@ -52,11 +52,11 @@ class ClaimsShape:
     reading: tuple[str, ...] = ()
 
     def check(self, options: ClaimsOptions) -> None:
-        """Refuse numbers that no setting has."""
+        """Reject numbers that are out of the range of a setting."""
         check_settings(ClaimsOptions, vars(options))
 
     def read(self, options: ClaimsOptions) -> tuple[Source, Source]:
-        """Read both files, once it is known that the plan can be read."""
+        """Read both files, after a check that the plan is readable."""
         _plan_of(options)
         if isinstance(options, ClaimsWithPlan) and options.sources is not None:
             of_patients, of_claims = (how_read(source) for source in options.sources)
@@ -65,14 +65,14 @@ class ClaimsShape:
         return read_claim_tables(options.patients, options.claims, **how_read(options))
 
     def prepare(self, options: ClaimsOptions, run: Run, read: tuple[Source, Source] | None = None) -> Prepared:
-        """Join patients and claims as the plan says."""
+        """Join patients and claims as the plan states."""
         with run.watch.stage("read"):
             patients, claims = self.read(options) if read is None else read
             joined = claims_of(patients, claims, _plan_of(options))
         return PreparedClaims(options, run, joined)
 
     def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> ClaimsWithPlan:
-        """Return the settings of a part of a job, whose plan is a file or is in the job."""
+        """Return the settings of a part of a job; the plan is a file or a section of the job."""
         plan, file = part.keywords["plan"], path
         if isinstance(plan, str):
             file = Path(plan)
@@ -95,7 +95,7 @@ class ClaimsShape:
         )
 
     def parse_word(self, options: ClaimsOptions, key: str, word: object) -> object:
-        """Return the value of a key of the plan that a word of a grid stands for."""
+        """Return the value of a plan key that a word of a grid denotes."""
         problem = InputError(f"{key} has no such value.", place=GRID)
         for value in candidates(word):
             try:
@@ -107,16 +107,16 @@ class ClaimsShape:
         raise problem
 
     def with_settings(self, options: ClaimsOptions, setting: Keywords) -> ClaimsOptions:
-        """Return the settings with values in their places in the plan."""
+        """Return the settings with the given values in the plan."""
         plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
         return ClaimsWithPlan(**vars(options) | {"stated": plan, "levels_from": None})
 
     def check_grid(self, options: ClaimsOptions, grid: Keywords) -> None:
-        """Nothing of a plan is a setting as well."""
+        """Accept every grid: no key of a plan is also a setting."""
 
 
 def changed_plan(plan: ClaimsPlan, keys: Keywords, name: str | NamedSetting, folder: Path) -> ClaimsPlan:
-    """Return a plan with values in their places, by keys as ``"risk.threshold"``."""
+    """Return a plan with changed values; keys are paths such as ``"risk.threshold"``."""
     content = _without_none(asdict(plan))
     for key, value in keys.items():
         *sections, last = key.split(".")
@@ -147,7 +147,7 @@ def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
 
 
 class PreparedClaims(Prepared):
-    """Patients and claims that are about to be protected."""
+    """Patients and claims that are ready for protection."""
 
     def __init__(self, options: ClaimsOptions, run: Run, claims: Claims) -> None:
         self.options, self.run, self.claims, self.how_read = options, run, claims, claims.notes
@@ -155,7 +155,7 @@ class PreparedClaims(Prepared):
         self.recorded = claims.plan.patients.columns("keep")
 
     def protect(self) -> Release:
-        """Take them through the steps of their plan."""
+        """Protect the patients and claims by the steps of their plan."""
         options, run, claims = self.options, self.run, self.claims
         files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
         found = {name: custody_of(path, options.custodian_dir) for name, path in files.items()}
@@ -171,7 +171,7 @@ class PreparedClaims(Prepared):
             )
 
     def recorded_values(self) -> RecordedValues | None:
-        """Return the columns of patients that are kept."""
+        """Return the columns of patients that are released as recorded."""
         patients = self.claims.patients
         if not self.recorded:
             return None
@@ -179,12 +179,12 @@ class PreparedClaims(Prepared):
         return RecordedValues(patients.select(pl.col(self.recorded).cast(pl.String)), 2, as_text(patients[name]))
 
     def check(self) -> None:
-        """Raise what protecting would raise before its search."""
+        """Raise the errors that protection would raise before its search."""
         settings_of(self.claims.plan, threads=1)
         encode(prepare(self.claims).claims)
 
     def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted, and what a user should know."""
+        """Return assumptions made while reading, and other notes for the user."""
         claims, plan = self.claims, self.claims.plan
         notes = list(claims.notes)
         assert manifest.form == "claims"
@@ -202,7 +202,7 @@ class PreparedClaims(Prepared):
         return notes
 
     def request_in_words(self) -> Rows:
-        """Return what would be done."""
+        """Return a summary of the request, without running it."""
         claims, plan, asked = self.claims, self.claims.plan, self.claims.plan.risk.max_flag_rate
         kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
         return [

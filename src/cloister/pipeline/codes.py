@@ -30,7 +30,7 @@ def protect_codes(
     watch: Stopwatch | None = None,
     custody: Mapping[str, object] | None = None,
 ) -> CodesRelease:
-    """Take code sets through the stages, by disassociation."""
+    """Protect code sets by disassociation, and return the verified release."""
     watch = watch or Stopwatch()
     with watch.stage("start"):
         interruptible(load_kernels)
@@ -50,7 +50,7 @@ def verified_codes(
     watch: Stopwatch,
     custody: Mapping[str, object],
 ) -> CodesRelease:
-    """Return the release of disassociated code sets, verified and measured."""
+    """Verify and measure disassociated code sets, and return their release."""
     released, check = protected.released, partial(verify, secret=secret, diversity=request.diversity)
     with watch.stage("verify"):
         require_verified(interruptible(lambda: check(released)))
@@ -74,7 +74,7 @@ def verified_codes(
 def describe_disassociation(
     given: GivenCodes, request: DisassociationRequest, protected: ProtectedCodes
 ) -> tuple[Manifest, DerivedChunks]:
-    """Return what is stated of disassociated code sets, and what follows from their clusters."""
+    """Return the stated parts of the manifest of disassociated code sets, and the parts derived from the clusters."""
     released, policy = protected.released, request.policy
     settings = settings_of(given, request, None if policy is None else as_published(policy, given.codes).spec)
     sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(given.codes))

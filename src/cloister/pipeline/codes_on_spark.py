@@ -1,4 +1,4 @@
-"""The pipeline of code sets that live on Spark: disassociated there by parts, put together and verified here."""
+"""The pipeline of code sets on Spark: disassociated there by parts, combined and verified here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ def protect_codes_on_spark(
     records_a_part: int = RECORDS_A_PART,
     before: Before | None = None,
 ) -> CodesRelease:
-    """Take code sets on Spark through the stages, by disassociation.
+    """Protect code sets on Spark by disassociation, and return the verified release.
 
     ``ask``: from code sets of one record that holds every code, which is all that is known here, to what is asked
     """
@@ -103,12 +103,12 @@ def _read_codes(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]
 
 
 def _vocabulary(vocabulary: tuple[str, ...], repeats: bool, has_ids: bool) -> CodeSets:
-    """One record that holds every code, and stands for all that is known here of the others."""
+    """Return one record that contains every code; it represents all records, which stay on Spark."""
     return replace(CodeSets.of_all(vocabulary, repeats=repeats), ids=pl.Series(["1"]) if has_ids else None)
 
 
 def _check_request(request: DisassociationRequest) -> DisassociationRequest:
-    """Refuse what needs all records in one place."""
+    """Reject settings that need all records in one place."""
     if request.policy is not None and request.policy.support is not None:
         raise InputError("Frequent sets (sup:) are not counted on Spark. Take another policy, or ", IN_MEMORY)
     if request.workload is not None:

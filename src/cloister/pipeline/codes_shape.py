@@ -1,4 +1,4 @@
-"""Code sets as a shape: from settings to a request, and what is done with it, in memory or on Spark."""
+"""Code sets as a shape: from settings to a request, and its execution in memory or on Spark."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,13 +37,13 @@ USUAL_M = 2
 
 
 class CodesShape(KeyedShape[CodesOptions]):
-    """One set of codes a patient."""
+    """The shape of patients with one set of codes each."""
 
     name = "codes"
     reading: tuple[str, ...] = ("codes", "code", "repeats", "drop_empty", "attributes")
 
     def check(self, options: CodesOptions) -> None:
-        """Refuse words that no setting has, and settings that the method does not look at."""
+        """Reject unknown words, and settings that the method ignores."""
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
         if options.ids not in IDS:
             raise InputError(
@@ -61,7 +61,7 @@ class CodesShape(KeyedShape[CodesOptions]):
                 )
 
     def read(self, options: CodesOptions) -> GivenCodes:
-        """Read the code sets as the settings ask."""
+        """Read the code sets as the settings state."""
         return read_given(
             options.data,
             CodeColumns(options.id, options.codes, options.code, options.separator),
@@ -72,7 +72,7 @@ class CodesShape(KeyedShape[CodesOptions]):
         )
 
     def prepare(self, options: CodesOptions, run: Run, read: GivenCodes | None = None) -> Prepared:
-        """Look up what is asked of code sets; of those on Spark, what can be known before they are read."""
+        """Build the request for code sets; for those on Spark, check what is known before reading."""
         if is_spark(options.engine):
             return PreparedOnSpark(options, run)
         if read is None:
@@ -84,7 +84,7 @@ class CodesShape(KeyedShape[CodesOptions]):
 
 
 class PreparedCodes(Prepared):
-    """Code sets in memory that are about to be protected by some method."""
+    """Code sets in memory that are ready for protection by one of the methods."""
 
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes, request: CodesRequest) -> None:
         self.options, self.run, self.given, self.policy = options, run, given, request.policy
@@ -93,19 +93,19 @@ class PreparedCodes(Prepared):
         self.how_read = given.notes
 
     def check(self) -> None:
-        """Refuse codes that cannot be written."""
+        """Reject codes that cannot be written."""
         check_codes(self.given.codes)
 
     def recorded_values(self) -> RecordedValues | None:
-        """Return the auxiliary attributes."""
+        """Return the auxiliary attributes, which are released as recorded."""
         return RecordedValues.beside(self.given.attributes, self.given.codes.ids, self.options.k)
 
     def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted."""
+        """Return assumptions made while reading, and other notes for the user."""
         return notes_on(self.options, self.given, self.policy, manifest)
 
     def request_in_words(self) -> Rows:
-        """Return what would be done."""
+        """Return a summary of the request, without running it."""
         options, codes, beside = self.options, self.given.codes, self.given.attributes
         recorded = recorded_codes(codes.n_codes, 0 if options.method == DISASSOCIATION else None)
         known = f"m = {options.m or USUAL_M}" if options.privacy is None else "the sets of a policy"
@@ -119,7 +119,7 @@ class PreparedCodes(Prepared):
 
 
 class PreparedChunks(PreparedCodes):
-    """Code sets that are about to be disassociated."""
+    """Code sets that are ready for disassociation."""
 
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
         with run.watch.stage("encode"):
@@ -128,7 +128,7 @@ class PreparedChunks(PreparedCodes):
         super().__init__(options, run, given, self.request)
 
     def protect(self) -> Release:
-        """Disassociate them."""
+        """Disassociate the code sets."""
         self.run.compiling("disassociation")
         return protect_codes(
             self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=self.custody
@@ -136,7 +136,7 @@ class PreparedChunks(PreparedCodes):
 
 
 class PreparedTerms(PreparedCodes):
-    """Code sets that are about to be generalized."""
+    """Code sets that are ready for generalization."""
 
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
         with run.watch.stage("encode"):
@@ -149,7 +149,7 @@ class PreparedTerms(PreparedCodes):
         self.original = Original(given, privacy=self.request.privacy)
 
     def protect(self) -> Release:
-        """Generalize them."""
+        """Generalize the code sets."""
         from .generalized_codes import protect_by_generalization
 
         self.run.compiling("generalization")
@@ -158,7 +158,7 @@ class PreparedTerms(PreparedCodes):
         )
 
     def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted, and which sets and codes of the privacy policy do not occur."""
+        """Return notes for the user, among them on sets and codes of the privacy policy that do not occur."""
         notes, codes = super().notes(release, manifest), self.given.codes
         statuses = release.custody.figures["statuses"]
         sets, vacuous = sum(statuses.values()), statuses["vacuous"]
@@ -179,7 +179,7 @@ class PreparedTerms(PreparedCodes):
 
 
 class PreparedOnSpark(Prepared):
-    """Code sets that are about to be disassociated on Spark, which reads them."""
+    """Code sets that are ready for disassociation on Spark, which reads them."""
 
     def __init__(self, options: CodesOptions, run: Run) -> None:
         self.options, self.run, self.file = options, run, _checked_on_spark(options)
@@ -187,7 +187,7 @@ class PreparedOnSpark(Prepared):
         self.original = Original(None)
 
     def protect(self) -> Release:
-        """Disassociate them there, part by part."""
+        """Disassociate the code sets on Spark, one partition at a time."""
         from cloister.engines.spark.tables import SparkFiles
 
         from .codes_on_spark import CodesOnSpark, protect_codes_on_spark
@@ -208,7 +208,7 @@ class PreparedOnSpark(Prepared):
             custody = custody_of(self.file, options.custodian_dir)
 
         def ask(given: GivenCodes) -> DisassociationRequest:
-            """Return what is asked, now that the codes that occur are known."""
+            """Return the request, after the codes that occur are known."""
             request = disassociation_of(_settings_by_name(options, given), given, accuracy=False)
             self.found = given, request
             return request
@@ -219,23 +219,23 @@ class PreparedOnSpark(Prepared):
             )
 
     def check(self) -> None:
-        """What can be checked was checked."""
+        """Do nothing: all checks that need no records were made before."""
 
     def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted."""
+        """Return assumptions made while reading, and other notes for the user."""
         if self.found is None:
             return []
         given, request = self.found
         return notes_on(self.options, given, request.policy, manifest)
 
     def request_in_words(self) -> Rows:
-        """Return what would be done."""
+        """Return a summary of the request, without running it."""
         rules = f"k = {self.options.k}, m = {2 if self.options.m is None else self.options.m}"
         return [("patients", "counted on Spark"), ("method", self.options.method), ("rules", rules)]
 
 
 def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) -> DisassociationRequest:
-    """Return what settings by name ask of disassociation, as the command line or Python has them."""
+    """Return the disassociation request that named settings state, from the command line or from Python."""
     check_settings(CodesOptions, keywords)
     if isinstance(keywords.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
         raise WrongValue(setting("sensitive"), "a list of codes", "one text")
@@ -245,7 +245,7 @@ def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) 
 
 
 def generalization_of(keywords: Keywords, given: GivenCodes) -> "GeneralizationRequest":
-    """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
+    """Return the generalization request that named settings state; privacy policy and hierarchy are objects."""
     from cloister.shapes.generalization.format.data import GeneralizationRequest, code_weights_of
 
     check_settings(CodesOptions, keywords)
@@ -254,7 +254,7 @@ def generalization_of(keywords: Keywords, given: GivenCodes) -> "GeneralizationR
 
 
 def _looked_up(keywords: Keywords, given: GivenCodes) -> dict[str, Any]:
-    """The utility policy, in words or as it is, and the workload, both on the codes of the data."""
+    """Return the utility policy, parsed if it is text, and the workload, both for the codes of the data."""
     policy, workload = keywords.get("policy"), keywords.get("workload")
     if isinstance(policy, str):
         policy = parse_policy(policy, given.codes, keywords["k"])
@@ -266,7 +266,7 @@ def _looked_up(keywords: Keywords, given: GivenCodes) -> dict[str, Any]:
 
 
 def _settings_by_name(options: CodesOptions, given: GivenCodes) -> Given:
-    """Settings that say something, sensitive codes apart where commas or white space separate them."""
+    """Return the settings that have a value; sensitive codes are split at commas or white space."""
     known, words = given.codes.items_by_code(), list[str]()
     for text in options.sensitive or ():
         words += [text] if text in known else text.replace(",", " ").split()
@@ -301,7 +301,7 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
 def notes_on(
     options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: AnyManifest
 ) -> list[str]:
-    """Return what was taken for granted, and what is not said; codes without a policy's set are not for a log."""
+    """Return notes for the user; they name no code that the utility policy omits, as logs may keep them."""
     notes, count = [*given.notes], manifest.records.suppressed
     if count != 0:
         what = "no code" if manifest.form == DISASSOCIATION else "no code that is released"
@@ -316,7 +316,7 @@ def notes_on(
 
 
 def _checked_on_spark(options: CodesOptions) -> Path:
-    """Return the file of the data; what needs all records in one place is refused."""
+    """Return the data file, and reject settings that need all records in one place."""
     needing = {
         setting("method", options.method): options.method != DISASSOCIATION,
         setting("attack"): options.attack,

@@ -29,7 +29,7 @@ def protect_by_generalization(
     watch: Stopwatch | None = None,
     custody: Mapping[str, object] | None = None,
 ) -> GeneralizedCodesRelease:
-    """Take code sets through the stages, by generalization."""
+    """Protect code sets by generalization, and return the verified release."""
     watch = watch or Stopwatch()
     check_writable(check_codes(given.codes), given.attributes)
     with watch.stage("start"):

@@ -1,4 +1,4 @@
-"""Where a run writes, and what its custodian learns of where the data came from: the same for all shapes."""
+"""Output paths of a run, and the origin of the data for the custodian: common to all shapes."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ WORKLOAD_NOTE = Message(
 
 
 def tidy_beside(place: Path, voice: ProgressListener) -> None:
-    """Remove what killed runs left beside a place, and say so, also which tables may have stayed in a database."""
+    """Remove the remains of interrupted runs next to a path; note them, and tables that may remain in a database."""
     for name, tables in remove_dead_partials(Path(os.path.abspath(place)).parent, with_tables=True).items():
         voice.note(f"Note: removed {name}, which an interrupted run left.", always=True)
         for table in tables:
@@ -39,7 +39,7 @@ def check_places(
     crosswalk: Path | None = None,
     values: Path | None = None,
 ) -> None:
-    """Refuse at once what would fail at the end: a place that exists, lies inside another, or has no folder around."""
+    """Reject output paths that would fail at the end: paths that exist, overlap, or have no parent folder."""
     places = [place for place in (out, custodian_dir, crosswalk, values) if place is not None]
     for place in places:
         tidy_beside(place, voice)
@@ -55,7 +55,7 @@ def check_places(
 
 
 def custody_of(data: Path | Query, custodian_dir: Path | None) -> dict[str, str]:
-    """Return what only the custodian may see, where that was asked for: where the data came from, and its hash."""
+    """Return the origin of the data and their hash, for the custodian only; empty without a custodian folder."""
     if custodian_dir is None:
         return {}
     if isinstance(data, Query):
@@ -71,6 +71,6 @@ def custody_of(data: Path | Query, custodian_dir: Path | None) -> dict[str, str]
 
 
 def release_at(folder: Path, voice: ProgressListener = SILENCE) -> Manifest:
-    """Return the manifest of a release folder; what killed runs left beside it is removed before."""
+    """Return the manifest of a release folder, after removing the remains of interrupted runs next to it."""
     tidy_beside(folder, voice)
     return read_manifest(folder)

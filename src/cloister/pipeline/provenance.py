@@ -1,4 +1,4 @@
-"""What every pipeline goes through, whatever the shape: a verdict that must hold, and the head of the manifest."""
+"""Steps of every pipeline, whatever the shape: require a passed verification, and complete the manifest."""
 
 import os
 import platform
@@ -13,14 +13,14 @@ from cloister.results import Manifest, Stopwatch, Verdict
 
 
 def require_verified(verdict: Verdict) -> Verdict:
-    """Return the verdict on our own output, if it holds."""
+    """Return the verdict on our own output if the guarantee holds, else raise an error."""
     if not verdict.holds:
         raise InternalError(f"The release did not pass verification: {verdict.problem()}.")
     return verdict
 
 
 def check_useful(loss: float, *, accept_empty: bool) -> None:
-    """Refuse a release that loses nearly everything, unless that was accepted."""
+    """Reject a release that loses nearly all information, unless the user accepted this."""
     if loss > MOST_LOST and not accept_empty:
         raise NoSafeRelease(
             f"The release would be useless: it would lose {loss:.0%} of what the data say. Ask for a "
@@ -32,7 +32,7 @@ def check_useful(loss: float, *, accept_empty: bool) -> None:
 def add_provenance(
     particular: Manifest, derived: Derived, *, source: str, seed: int, watch: Stopwatch, written: tuple[str, str]
 ) -> AnyManifest:
-    """Return the manifest of files that are not written yet.
+    """Return the complete manifest of a release whose files are not written yet.
 
     ``particular``: what is particular to the release, but for what follows from its files
     ``written``: the format of its files, and their delimiter, which CSV states as some are never detected

@@ -1,4 +1,4 @@
-"""The pipeline of a release of any shape: checked, read, protected, attacked if asked for, written."""
+"""The pipeline of a release of any shape: check, read, protect, attack on request, and write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ ATTACK = "attack"
 
 @dataclass(frozen=True)
 class WrittenRelease:
-    """A release that was written, and what a user should know of it: sentences without their stops.
+    """A written release, with notes for the user: sentences without full stops.
 
     ``warnings``: facts of the release, which its report states as well
     ``notes``: how data were read, and what was taken for granted or can be done
@@ -39,7 +39,7 @@ class WrittenRelease:
 
 
 def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
-    """Take data of a shape through the pipeline, and write the release to the places that the settings name."""
+    """Protect the data of a shape, and write the release to the paths that the settings name."""
     work = shape_of(shape)
     work.check(options)
     values = getattr(options, "unmatched_values", None)
@@ -71,7 +71,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
 
 
 def protect_prepared(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
-    """Protect, and see to it that the release is attacked as it is written, if that was asked for.
+    """Protect the data, and add an attack on the written files if it was requested.
 
     A broken guarantee is our bug: nothing appears then.
     """
@@ -92,7 +92,7 @@ def protect_prepared(prepared: Prepared, *, attack: bool, seed: int | None) -> R
 
 @dataclass(frozen=True, repr=False)
 class SimulatedAttack:
-    """The simulated adversaries of a shape, with the original and what else they know."""
+    """The simulated adversaries of a shape, with the original and their other knowledge."""
 
     original: object
     known: Request
@@ -100,7 +100,7 @@ class SimulatedAttack:
     watch: Stopwatch
 
     def on(self, folder: Path, manifest: AnyManifest) -> Attacked:
-        """Attack the files of a release; they must withstand it."""
+        """Attack the files of a release, and raise an error if the attack succeeds."""
         from cloister.attacks.attack_parts import open_folder  # opens any shape: a fifth of the time of a small table
         from cloister.attacks.simulation import simulate
 
@@ -117,7 +117,7 @@ class SimulatedAttack:
 def warnings_and_notes(
     prepared: Prepared, release: Release, manifest: AnyManifest, figures: Figures
 ) -> tuple[list[str], list[str]]:
-    """Return the warnings of a release, and everything else that is to be noted."""
+    """Return the warnings of a release, and all other notes for the user."""
     warnings = warnings_of(manifest, figures)
     notes = [text for text in prepared.notes(release, manifest) if text not in warnings]
     if figures["formulas"] and manifest.shape == "table":

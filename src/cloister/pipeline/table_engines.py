@@ -1,4 +1,4 @@
-"""A table whose rows stay where they are: an engine counts them, and what it counts is protected.
+"""Protection of a table that stays in its file or database: an engine counts its records.
 
 A file is written from the tally of its protected records; a database makes the protected table itself.
 """
@@ -49,7 +49,7 @@ IN_WORDS = {
 
 @dataclass(frozen=True)
 class OpenedTable:
-    """An engine over a table."""
+    """An open engine over a table."""
 
     engine: Engine
     format: str = "csv"
@@ -60,7 +60,7 @@ class OpenedTable:
 
 @contextmanager
 def open_engine(options: TableOptions, chosen: ChosenEngine) -> Iterator[OpenedTable]:
-    """Yield the engine chosen, over the table that the options name."""
+    """Yield the chosen engine, over the table that the options name."""
     missing, data = options.missing, options.data
     threads = available_cores() if options.threads is None else options.threads
     if isinstance(data, Query):
@@ -97,7 +97,7 @@ def _database(query: Query, options: TableOptions) -> Iterator[OpenedTable]:
 
 
 class PreparedOnEngine(PreparedRequest):
-    """A table that stays where it is, and is counted there."""
+    """A table that stays in its file or database, where an engine counts it."""
 
     def __init__(
         self,
@@ -108,14 +108,14 @@ class PreparedOnEngine(PreparedRequest):
         earlier_notes: Sequence[str],
         read_instead: Callable[[], Prepared] | None = None,
     ) -> None:
-        """``read_instead``: reads the table into memory, where the engine was not asked for by name."""
+        """Set ``read_instead``: a function that reads the table into memory, if the user named no engine."""
         refuse_what_needs_rows(request, table.engine.name)
         super().__init__(options, run, request, earlier_notes)
         self.table, self.read_instead = table, read_instead
         self.original = Original(None)
 
     def protect(self) -> Release:
-        """Take its tally through the stages; in a database the protected table is made there."""
+        """Protect the table by its counts; a database makes the protected table itself."""
         try:
             return self.protect_or_list("the search", self._protect)
         except (TooLittleMemory, MemoryError):
@@ -148,25 +148,25 @@ class PreparedOnEngine(PreparedRequest):
         return names_of(self.table.engine.columns)
 
     def values(self, column: str) -> pl.Series:
-        """Return the values of a column, each once."""
+        """Return the distinct values of a column."""
         return fetch_tally(self.table.engine, [column])[column]
 
     def check(self) -> None:
-        """Raise what protecting would raise before its search."""
+        """Raise the errors that protection would raise before its search."""
         counted = count_table(self.table.engine, self.request, released=self.table.database is None)
         problem = encode_columns(counted.tally, counted.roles, self.request).problem
         if self.request.levels is not None:
             check_levels(problem, self.request.levels)
 
     def request_in_words(self) -> Rows:
-        """Return what would be done."""
+        """Return a summary of the request, without running it."""
         name = self.table.engine.name
         return rows_if_counted(self.options, self.request, f"counted by {name}", name)
 
 
 @dataclass(frozen=True)
 class CountedTable:
-    """A table as it was counted."""
+    """The counted records of a table, with the roles of its columns."""
 
     tally: pl.DataFrame  # of the released columns; those that were not counted are in it as missing
     roles: Mapping[str, Role]
@@ -175,7 +175,7 @@ class CountedTable:
 
 
 def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
-    """Refuse what cannot be done where only counts of a table are known."""
+    """Reject settings that need rows, as an engine knows only counts of a table."""
     needing = request.needing_rows()
     needing += ["ids"] if request.id is not None and request.ids is Ids.HMAC else []
     needing += ["merge_bound"] if request.merge_bound is not None else []
@@ -191,7 +191,7 @@ def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
 
 
 def count_table(engine: Engine, request: TableRequest, *, released: bool = True) -> CountedTable:
-    """Settle the roles of a table and count it.
+    """Resolve the roles of a table's columns, and count its records.
 
     ``released``: whether all released columns are counted; else those alone that hierarchies or rules are about.
     """
@@ -216,7 +216,7 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
 
 @dataclass
 class _Made:
-    """A protected table as it was made in its database."""
+    """A protected table in its database."""
 
     database: Database
     making: Making

@@ -1,4 +1,4 @@
-"""Columns that undo the protection of a table, and releases that say nothing: refused unless accepted, and said."""
+"""Columns that undo the protection of a table, and releases without information: rejected unless accepted."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ RECORDED = (Role.SENSITIVE, Role.KEPT)
 
 
 def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[DisclosiveColumn]:
-    """Refuse texts that most records have alone, and ids that are omitted although they repeat.
+    """Reject free text that is unique in most records, and dropped ids that repeat; return those that were accepted.
 
     Where patients are told apart, one row of each is looked at: a column left out that repeats there groups several of
     these patients into one person, as that of persons does with stays.
@@ -50,7 +50,7 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
 def accepted_beside_labels(
     table: EncodedTable, protected: ProtectedTable, request: TableRequest, file: str
 ) -> tuple[list[DisclosiveColumn], list[str]]:
-    """Refuse sets of columns as recorded that determine a quasi-identifier, and leave records with fewer than k.
+    """Reject sets of recorded columns that determine a quasi-identifier and leave groups of fewer than k records.
 
     Returns the columns that were accepted, and notes on sets by which k fails for nobody. Tables that are counted
     elsewhere are not looked at, which is noted: which columns go together there is not known.
@@ -92,7 +92,7 @@ def accepted_beside_labels(
 
 
 def _determined_error(found: Sequence[Determination], file: str) -> NoSafeRelease:
-    """The refusal, which names each set, what it reveals and in how many records k fails."""
+    """Return the error: it names each set, the column that it reveals, and the number of records for which k fails."""
     sentences = [
         f"{name_few(map(repr, one.columns), ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} "
         f"{one.about} more finely than its labels: in {one.n_below:,} record{'' if one.n_below == 1 else 's'} fewer "
@@ -113,7 +113,7 @@ def _determined_error(found: Sequence[Determination], file: str) -> NoSafeReleas
 
 
 def _require_accepted(found: Sequence[DisclosiveColumn], request: TableRequest, file: str) -> list[DisclosiveColumn]:
-    """Those that were accepted by name; all others in one error."""
+    """Return the columns that the user accepted by name; raise one error for all others."""
     refused = [one for one in found if one.column not in request.accept]
     if refused:
         every = sorted({one.column for one in refused})
@@ -131,7 +131,7 @@ def _require_accepted(found: Sequence[DisclosiveColumn], request: TableRequest, 
 
 
 def _sentence(why: Why, columns: Sequence[str], file: str) -> Message:
-    """Say what such columns do, and what to do about them."""
+    """Return a sentence on the effect of such columns, and on what to do about them."""
     named, first = name_few(map(repr, columns)), columns[0]
     if why == "free text":
         texts = f"{named}: most records of {file} have a text of several words there that no other has. Leave it out: "
@@ -149,7 +149,7 @@ MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
 
 
 def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: TableSections, source: str) -> list[str]:
-    """Return what is to be said of columns that say nothing, with suggestions that were tried; refuse an empty release.
+    """Return notes on columns without information, with suggestions that were tried; reject an empty release.
 
     Whoever fixes the levels has asked for what comes out. The suggestions give the same guarantee. They are tried where
     the records are at hand, and neither levels nor time were fixed.
@@ -177,7 +177,7 @@ def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: Tab
 
 
 def _suggest_changes(table: EncodedTable, request: TableRequest, empty: Sequence[str], source: str) -> Iterator[str]:
-    """What keeps some of the columns, in words that can be typed."""
+    """Yield changes of settings that keep some of the columns, as the user can type them."""
     weights = {column: MORE_WEIGHT * request.weights.get(column, 1.0) for column in empty}
     suppression = min(request.suppression + MORE_SUPPRESSION, Decimal(1))
     one_by_one = replace(request, search=None, store=None, time_limit=None, local_recoding=False, merge_bound=None)

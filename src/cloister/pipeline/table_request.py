@@ -1,4 +1,4 @@
-"""From settings in words to what is asked of a table: hierarchies, weights and levels of its columns, rules and ids."""
+"""From settings to the request for a table: hierarchies, weights and levels of its columns, privacy models and ids."""
 
 import os
 import re
@@ -43,7 +43,7 @@ SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson", *PROGR
 
 
 class PreparedRequest(Prepared):
-    """A table whose settings were looked up, wherever its rows are."""
+    """A table with its request, wherever its rows are."""
 
     def __init__(self, options: TableOptions, run: Run, request: TableRequest, earlier_notes: Sequence[str]) -> None:
         self.options, self.run, self.request, self.earlier_notes = options, run, request, earlier_notes
@@ -60,7 +60,7 @@ class PreparedRequest(Prepared):
     def protect_or_list(
         self, what: str, protect: Callable[["Report | None", Mapping[str, object]], Release]
     ) -> Release:
-        """Protect the table; values without a place in their hierarchy are listed if asked for, for the owner alone.
+        """Protect the table; on request, list values that are not in their hierarchy, for the custodian only.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class PreparedRequest(Prepared):
             raise
 
     def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted, and what says nothing."""
+        """Return assumptions made while reading, and notes on columns without information."""
         return [*self.earlier_notes, *(release.notes if isinstance(release, TableRelease) else ())]
 
 
@@ -106,7 +106,7 @@ def notes_on_decimals(request: TableRequest, frame: pl.DataFrame) -> list[str]:
 
 
 def stem_of(data: Path | Query) -> str:
-    """Name of a data file without its format: ``adult`` of ``adult.csv.gz``."""
+    """Return the name of a data file without its format: ``adult`` for ``adult.csv.gz``."""
     collection = parse_profile(data)
     name = data.name if collection is None else collection.path.name
     for suffix in SUFFIXES:
@@ -115,7 +115,7 @@ def stem_of(data: Path | Query) -> str:
 
 
 def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
-    """Files of a hierarchy folder by column: ``STEM_hierarchy_COLUMN.csv``, or ``COLUMN.csv`` if there is none such."""
+    """Return the files of a hierarchy folder by column: ``STEM_hierarchy_COLUMN.csv``, else ``COLUMN.csv``."""
     if not os.path.isdir(folder):
         raise InputError(f"The hierarchies were to be in the folder {folder.name}, but there is no such folder.")
     start = f"{stem_of(data)}_hierarchy_"
@@ -131,7 +131,7 @@ def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
 def quasi_identifiers(
     wanted: ByColumn[object], folder: Path | None, data: Path | Query, columns: Sequence[str], missing_as: str | None
 ) -> tuple[dict[str, QuasiIdentifier], list[str]]:
-    """Return the quasi-identifiers that are asked for, and what the user should know of how they were found.
+    """Return the requested quasi-identifiers, and notes for the user on their hierarchies.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def quasi_identifiers(
 
 
 def split_wanted(text: str, columns: Sequence[str]) -> tuple[str, str]:
-    """Return the column that a ``--qi`` names, and what follows: ``HIERARCHY``, ``HIERARCHY@LOW-HIGH``, ``@LOW-HIGH``.
+    """Split the text of ``--qi`` into a column and its rest: ``HIERARCHY``, ``HIERARCHY@LOW-HIGH`` or ``@LOW-HIGH``.
 
     Names may hold ``=`` and ``@``: a column of the data that is the whole text wins, then the longest that begins it.
 
@@ -195,7 +195,7 @@ def split_wanted(text: str, columns: Sequence[str]) -> tuple[str, str]:
 
 
 def _split_bounds(column: str, spec: str) -> tuple[str, int, int | None]:
-    """Take the bounds of levels off the words for a hierarchy."""
+    """Split the bounds of levels from the text of a hierarchy."""
     match = BOUNDS.fullmatch(spec)
     if match is None or os.path.exists(spec):
         return spec, 0, None
@@ -206,7 +206,7 @@ def _split_bounds(column: str, spec: str) -> tuple[str, int, int | None]:
 
 
 def _given_as_object(column: str, given: object) -> QuasiIdentifier:
-    """Return a quasi-identifier by the object that Python gives for its hierarchy."""
+    """Return a quasi-identifier from the object that a Python caller gave for its hierarchy."""
     if isinstance(given, QuasiIdentifier):
         return given
     if hasattr(given, "bind") and not isinstance(given, type):
@@ -235,7 +235,7 @@ def by_column(
     example: object,
     columns: Sequence[str],
 ) -> dict[str, Value]:
-    """Return a value for each column: as given, or from words as typed; several may be in one, apart by commas.
+    """Return a value for each column, as given or parsed from text; one text may list several, separated by commas.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def _number(word: str) -> float | None:
 
 
 def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" = None) -> Rows:
-    """Return what is asked of a table, in words."""
+    """Return a summary of the request for a table."""
     wanted = sorted(request.quasi_identifiers.items())
     return [
         ("records", records),
@@ -283,14 +283,14 @@ def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" 
 
 
 def rows_if_counted(options: TableOptions, request: TableRequest, records: str, engine: str) -> Rows:
-    """Return what is asked of a table that an engine counts, and why the method is another one than in memory."""
+    """Return a summary of the request for a table that an engine counts, with the reason for a change of method."""
     usual, method = method_in_memory(options, request), request.chosen_method
     why = "" if method == usual else f" ({engine} counts records, which {usual} cannot do with; the engine memory can)"
     return [*rows_of(request, records)[:-1], ("method", f"{method}{why}")]
 
 
 def notes_on_method(options: TableOptions, request: TableRequest, engine: str) -> list[str]:
-    """Return the note on a method that is another one than in memory."""
+    """Return a note if the method differs from the default in memory."""
     usual, method = method_in_memory(options, request), request.chosen_method
     instead = (
         f"the method is {method} in place of {usual}, which needs all rows: {engine} counts records. For {usual}, give "
@@ -307,7 +307,7 @@ def request_of(
     is_counted: bool = False,
     id_key: bytes | None = None,
 ) -> tuple[TableRequest, list[str]]:
-    """Return the request that settings state, and what the user should know of how it was found.
+    """Return the request that the settings state, and notes for the user.
 
     See `build_table_request`; ``propose``: see `decide_columns`
     ``id_key``: of keyed ids, the key where it is in no file
@@ -346,7 +346,7 @@ def request_of(
 
 
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
-    """The fixed transformation, if one was given."""
+    """Return the fixed transformation if one was given, else None."""
     if options.levels and options.levels_from is not None:
         raise InputError(
             setting("levels"), " and ", setting("levels_from"), " both fix the transformation. Give one of them."
@@ -383,7 +383,7 @@ def _ids(text: str) -> tuple[Ids, bytes | None]:
 
 
 def _key(path: Path) -> bytes:
-    """Read a secret key that nobody else can read."""
+    """Read a secret key from a file that only its owner can read."""
     try:
         status, key = path.stat(), path.read_bytes()
     except OSError:

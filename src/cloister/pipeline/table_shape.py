@@ -1,4 +1,4 @@
-"""A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
+"""A table as a shape: from settings to a request, and its execution in memory, with codes or on an engine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -44,14 +44,14 @@ class JoinedOptions(TableOptions):
 
 
 class TableShape(KeyedShape[TableOptions]):
-    """One row a patient."""
+    """The shape of patients with one row each."""
 
     name = "table"
     usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({"purpose": PURPOSES})
     reading: tuple[str, ...] = ()
 
     def check(self, options: TableOptions) -> None:
-        """Refuse words and seeds that no setting has, engines and names of tables that there are not."""
+        """Reject invalid words, seeds, engines and names of tables."""
         check_settings(TableOptions, vars(options))
         check_word(options.engine)
         if options.table is not None:
@@ -60,7 +60,7 @@ class TableShape(KeyedShape[TableOptions]):
             check_table_name(options.table)
 
     def read(self, options: TableOptions) -> Source:
-        """Read the table into memory, with the codes that are to be joined to it."""
+        """Read the table into memory, and join the codes of another source if there is one."""
         table = read_table(options.data, **how_read(options))
         return _with_codes(table, options, options.codes_from) if isinstance(options, JoinedOptions) else table
 
@@ -74,7 +74,7 @@ class TableShape(KeyedShape[TableOptions]):
         return JoinedOptions(**vars(replace(options, engine="memory")), codes_from=job.sources[options.codes])
 
     def prepare(self, options: TableOptions, run: Run, read: Source | None = None) -> Prepared:
-        """Look up what is asked, of a table in memory, or of one that an engine counts where it is."""
+        """Build the request, for a table in memory or for a table that an engine counts."""
         if read is not None:
             return PreparedTable(options, run, read)
         is_auto, chosen = options.engine == "auto", engine_of(options)
@@ -101,7 +101,7 @@ class TableShape(KeyedShape[TableOptions]):
         return PreparedOnEngine(options, run, table, request, notes, read_instead if is_auto else None)
 
     def frontier(self, options: TableOptions, read: Callable[[TableOptions], object]) -> list[dict[str, object]]:
-        """Return k and levels of the transformations that no other beats in risk and loss, with nothing suppressed."""
+        """Return k and levels of the Pareto-optimal transformations by risk and loss, without suppression."""
         from cloister.search import load_kernels
         from cloister.search.risk_frontier import risk_frontier
 
@@ -140,7 +140,7 @@ class PreparedTable(PreparedRequest):
         self.original = Original(source.frame, hierarchies, missing=missing)
 
     def protect(self) -> Release:
-        """Take the table through the stages."""
+        """Protect the table, and return the verified release."""
         return self.protect_or_list("the method", self._protect)
 
     def _protect(self, progress: "Report | None", custody: Mapping[str, object]) -> Release:
@@ -155,7 +155,7 @@ class PreparedTable(PreparedRequest):
 
     @property
     def undecided(self) -> dict[str, str]:
-        """Columns without a role, and what was found in each."""
+        """The columns without a role, with the evidence found in each."""
         return find_evidence(self.source.frame, self.request, self._of_codes)
 
     @property
@@ -163,7 +163,7 @@ class PreparedTable(PreparedRequest):
         return [] if self.codes is None else [self.codes.column]
 
     def recorded_values(self) -> RecordedValues | None:
-        """Return the columns that are released as recorded, if each row is a patient."""
+        """Return the columns that are released as recorded; None if patients have several rows."""
         frame, request = self.source.frame, self.request
         columns = [as_text(frame[name]).alias(name) for name in self.recorded if name in frame.columns]
         if not columns or request.patients is not None:
@@ -173,7 +173,7 @@ class PreparedTable(PreparedRequest):
         )
 
     def refuse_undecided(self) -> None:
-        """Refuse a table with undecided columns, and list what was found in each."""
+        """Reject a table with undecided columns, and list the evidence found in each."""
         require_decided(self.source.frame, self.request, self.source.name, self._of_codes)
 
     def columns(self) -> Sequence[str]:
@@ -185,7 +185,7 @@ class PreparedTable(PreparedRequest):
         return self.source.frame.get_column(column)
 
     def check(self) -> None:
-        """Raise what protecting would raise before its search."""
+        """Raise the errors that protection would raise before its search."""
         source, request, codes = self.source, self.request, self.codes
         self.refuse_undecided()
         if codes is None:
@@ -204,7 +204,7 @@ class PreparedTable(PreparedRequest):
         encode(reduced, asking_presence(request, codes.column), source.name)
 
     def request_in_words(self) -> Rows:
-        """Return what would be done."""
+        """Return a summary of the request, without running it."""
         return rows_of(self.request, f"{self.source.frame.height:,}", self.codes)
 
 
@@ -216,7 +216,7 @@ def engine_of(options: TableOptions) -> ChosenEngine:
 
 
 def rows_where_it_runs(options: TableOptions, prepared: PreparedTable) -> Rows:
-    """Return what would be done with a table that was read, where its engine is another one than memory."""
+    """Return a summary of the request for a table in memory, for the engine that would protect it."""
     chosen = engine_of(options)
     if chosen.where == "memory":
         return prepared.request_in_words()
@@ -226,7 +226,7 @@ def rows_where_it_runs(options: TableOptions, prepared: PreparedTable) -> Rows:
 
 
 def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Source:
-    """The table, and the codes of another source in one more column."""
+    """Return the table with the codes of another source in an additional column."""
     from cloister.shapes.codes.data import read_given
 
     from .tables_with_codes import with_codes
@@ -239,7 +239,7 @@ def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Sou
 
 
 def _needs_rows(options: TableOptions) -> NamedSetting | None:
-    """The first option that needs the rows of the table; None if nothing was asked for that does."""
+    """Return the first setting that needs the rows of the table; None if no setting does."""
     needing = [
         setting(name, options.method or "") if name == "method" else setting(name) for name in options.needing_rows()
     ]
@@ -255,7 +255,7 @@ def _needs_rows(options: TableOptions) -> NamedSetting | None:
 
 
 def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesRequested | None":
-    """What is asked of a column of codes, which is loaded only for that."""
+    """Return the request for a column of codes; its module is loaded only on demand."""
     of_codes = {name: getattr(options, name) for name in ("m", "policy", "max_cluster_size")}
     of_codes |= {"merge_classes": options.merge_bound}
     given = [setting(name) for name, value in of_codes.items() if value is not None]

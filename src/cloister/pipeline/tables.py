@@ -1,4 +1,4 @@
-"""The pipeline of a table. The page to read first."""
+"""The pipeline of a table. New readers start here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ Made = TypeVar("Made", bound=TableRelease)
 
 @dataclass(frozen=True)
 class TableRun:
-    """A table that went through all stages but the last."""
+    """A protected, verified and measured table, before it becomes a release."""
 
     table: EncodedTable = field(repr=False)
     protected: ProtectedTable
@@ -65,7 +65,7 @@ class TableRun:
         also: Manifest | None = None,
         **particular: object,
     ) -> Made:
-        """Return the release of the table; what is particular to its kind may take the place of what all have.
+        """Return the release of the table; arguments particular to a kind of release replace the common ones.
 
         ``derived``: what follows from its files, where these are more than a table
         ``also``: further parts of its manifest
@@ -95,7 +95,7 @@ def protect_table(
     watch: Stopwatch | None = None,
     custody: Mapping[str, object] | None = None,
 ) -> TableRelease:
-    """Take a table through the stages.
+    """Protect a table, and return the verified release.
 
     ``progress``: called now and then while searching.
     """
@@ -120,7 +120,7 @@ def take_table(
     progress: Report | None = None,
     codes: RecordCodes | None = None,
 ) -> TableRun:
-    """Take a table through all stages but the last.
+    """Encode, protect, verify and measure a table.
 
     ``codes``: of all records, where classes are to be merged for their sake.
     """
@@ -142,7 +142,7 @@ def take_encoded(
     codes: RecordCodes | None = None,
     accepted: Sequence[DisclosiveColumn] = (),
 ) -> TableRun:
-    """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
+    """Protect, verify and measure a table, or its tally, that is encoded already; see `take_table`."""
     with watch.stage("protect"):
         protected = protect(table, request, progress, codes)
     if protected.search is not None:
@@ -181,7 +181,7 @@ def take_encoded(
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:
-    """Original id of each released record; a tally has none, and numbers that begin anew in each class say no one."""
+    """Return the original id of each released record; None for a tally, and for several rows per patient."""
     if request.id is None or request.ids is Ids.DROP or is_tally(table.frame) or request.patients is not None:
         return None
     released = protected.originals.is_not_null()

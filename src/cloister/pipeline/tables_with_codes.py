@@ -1,4 +1,4 @@
-"""The pipeline of a table one of whose columns is a set of codes: that of a table, and its codes inside its classes."""
+"""The pipeline of a table with a column of code sets: protect the table, then the codes inside its classes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ from .tables import take_table
 
 @dataclass(frozen=True, repr=False)
 class CheckOfBoth:
-    """Checks a table as it was protected, its codes reduced to whether there are any; and its codes."""
+    """Check a protected table with its codes: the table with codes reduced to their presence, and then the codes."""
 
     of_table: Callable[[pl.DataFrame], Verdict]
     promised: Guarantee
@@ -62,7 +62,7 @@ def protect_table_with_codes(
     watch: Stopwatch | None = None,
     custody: Mapping[str, object] | None = None,
 ) -> TableWithCodesRelease:
-    """Take a table with codes through the stages."""
+    """Protect a table with codes, and return the verified release."""
     watch = watch or Stopwatch()
     asked.request(k_of(request))
     with watch.stage("start"):

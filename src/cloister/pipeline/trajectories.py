@@ -39,7 +39,7 @@ from .provenance import add_provenance, check_useful, require_verified
 
 
 def fit_to_each_other(given: GivenTrajectories, request: TrajectoriesRequest) -> tuple[FittedTrajectories, Attributes]:
-    """Return trajectories and hierarchies that fit each other, and what methods see of auxiliary columns."""
+    """Return trajectories with matching hierarchies, and the auxiliary columns as the methods see them."""
     check_trajectories(given.trajectories)
     check_known(given, request)
     domain = fit_hierarchies(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
@@ -50,7 +50,7 @@ def fit_to_each_other(given: GivenTrajectories, request: TrajectoriesRequest) ->
 def without_left_out(
     domain: FittedTrajectories, given: GivenTrajectories, kept: Integers | None
 ) -> tuple[FittedTrajectories, GivenTrajectories, int]:
-    """Return what was given of the patients that are released, and how many others there are."""
+    """Return the input reduced to the released patients, and the number of suppressed patients."""
     if kept is None:
         return domain, given, 0
     beside, everybody = given.attributes, given.trajectories
@@ -70,7 +70,7 @@ def protect_trajectories(
     custody: Mapping[str, object] | None = None,
     cluster: ClusterBlocks | None = None,
 ) -> TrajectoriesRelease:
-    """Take trajectories through the stages."""
+    """Protect trajectories, and return the verified release."""
     watch = watch or Stopwatch()
     with watch.stage("start"):
         interruptible(load_kernels)
@@ -133,7 +133,7 @@ def protect_trajectories(
 def _accuracy(
     workload: str, request: TrajectoriesRequest, original: Trajectories, released: pl.DataFrame, book: pl.DataFrame
 ) -> dict[str, object]:
-    """How far the answers of the release are from those of the original, as its recipients have them."""
+    """Return the error of answers from the release, computed as its recipients compute them."""
     asked = frequent_pairs(original, percent_of(workload))
     pairs = ReleasedPairs.of(released, book, {CODE: request.code_hierarchy, AGE: request.age_hierarchy})
     error = average_relative_error(pairs, asked, original.vocabulary, original.age_values)

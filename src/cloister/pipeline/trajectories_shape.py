@@ -1,4 +1,4 @@
-"""Trajectories as a shape: from settings to a request, and what is done with it."""
+"""Trajectories as a shape: from settings to a request, and its execution."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -37,13 +37,13 @@ USUAL_DIVERSITY = 2
 
 
 class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
-    """One sequence of pairs of code and age a patient."""
+    """The shape of patients with one sequence of (code, age) pairs each."""
 
     name = "trajectories"
     reading: tuple[str, ...] = ("code", "age", "date", "anchor", "age_unit", "attributes")
 
     def check(self, options: TrajectoriesOptions) -> None:
-        """Refuse words that no setting has, and settings that do not fit each other."""
+        """Reject unknown words, and inconsistent combinations of settings."""
         check_memory_or_spark(options.engine, reading_of(options).cleaning)
         if options.ids != "number":
             raise InputError(
@@ -57,7 +57,7 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
             raise InputError("One sensitive column can be named in this version. Leave out the others.")
 
     def read(self, options: TrajectoriesOptions) -> GivenTrajectories:
-        """Read the trajectories as the settings ask."""
+        """Read the trajectories as the settings state."""
         unit = next(unit for unit in UNITS if unit == options.age_unit)
         return read_given(
             options.data,
@@ -67,7 +67,7 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         )
 
     def prepare(self, options: TrajectoriesOptions, run: Run, read: GivenTrajectories | None = None) -> Prepared:
-        """Look up what is asked of trajectories."""
+        """Build the request for trajectories."""
         if read is None:
             with run.watch.stage("read"):
                 read = self.read(options)
@@ -75,7 +75,7 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
 
 
 class PreparedTrajectories(Prepared):
-    """Trajectories that are about to be aligned."""
+    """Trajectories that are ready for alignment."""
 
     def __init__(self, options: TrajectoriesOptions, run: Run, given: GivenTrajectories) -> None:
         self.options, self.run, self.given, self.how_read = options, run, given, given.notes
@@ -98,7 +98,7 @@ class PreparedTrajectories(Prepared):
         self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)
 
     def protect(self) -> Release:
-        """Align them, in this process or on Spark."""
+        """Align the trajectories, in this process or on Spark."""
         options, run, given = self.options, self.run, self.given
         run.compiling("trajectories")
         what = f"aligning the trajectories of {given.trajectories.n_patients:,} patients"
@@ -114,15 +114,15 @@ class PreparedTrajectories(Prepared):
             )
 
     def check(self) -> None:
-        """Raise what protecting would raise before anything is aligned."""
+        """Raise the errors that protection would raise before the alignment."""
         fit_to_each_other(self.given, self.request)
 
     def recorded_values(self) -> RecordedValues | None:
-        """Return the auxiliary attributes."""
+        """Return the auxiliary attributes, which are released as recorded."""
         return RecordedValues.beside(self.given.attributes, self.given.trajectories.ids, self.options.k)
 
     def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted, and what a user should know."""
+        """Return assumptions made while reading, and other notes for the user."""
         options, given, notes = self.options, self.given, [*self.given.notes]
         if options.on_unknown_code == "drop":
             notes.append("lines with codes that are not in the hierarchy are dropped, as requested")
@@ -138,7 +138,7 @@ class PreparedTrajectories(Prepared):
         return notes
 
     def request_in_words(self) -> Rows:
-        """Return what would be done."""
+        """Return a summary of the request, without running it."""
         given, request = self.given, self.request
         return [
             ("patients", f"{given.trajectories.n_patients:,} with {given.trajectories.codes.size:,} pairs"),
@@ -150,7 +150,7 @@ class PreparedTrajectories(Prepared):
 
 
 def request_of(keywords: Keywords, trajectories: Trajectories, policy: UtilityPolicy | None) -> TrajectoriesRequest:
-    """Return what settings by name ask, hierarchies and weights in words or as Python has them."""
+    """Return the request that named settings state; hierarchies and weights are text or Python objects."""
     check_settings(TrajectoriesOptions, keywords)
     weights = keywords["weights"]
     wanted = [keywords.get(name) for name in ("code_hierarchy", "age_hierarchy")]
@@ -177,7 +177,7 @@ def _block(word: str | int) -> str | int:
 
 @contextmanager
 def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
-    """Yield what clusters blocks on an engine: the workers of Spark; None for threads of this process."""
+    """Yield the function that clusters blocks on the workers of Spark; None for threads of this process."""
     check_memory_or_spark(engine)
     if not is_spark(engine):
         yield None
@@ -190,7 +190,7 @@ def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
 
 
 def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | None) -> Diversity | None:
-    """Return what is asked of a sensitive auxiliary column or of sensitive codes; None where nothing is.
+    """Return the diversity required of a sensitive auxiliary column or of sensitive codes; None if none is requested.
 
     Sensitive codes may be those of a list that others made: which of them occur in the data is not said.
     """
@@ -207,7 +207,7 @@ def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | N
 
 
 def constraints_of(policy: UtilityPolicy) -> tuple[CodeSetConstraint, ...]:
-    """Return the sets of a policy, all of them, so that how many there are tells nothing of the data."""
+    """Return all sets of a policy, so that their number reveals nothing about the data."""
     if policy.support is not None:
         raise InputError("Frequent sets (sup:) are for code sets. Name the codes, or take level:1, sim:5 or gwas.")
     sets = dict(zip(policy.names, policy.constraints, strict=True))
@@ -217,6 +217,6 @@ def constraints_of(policy: UtilityPolicy) -> tuple[CodeSetConstraint, ...]:
 
 
 def code_set(trajectories: Trajectories) -> CodeSets:
-    """All codes as one set, of which policies are made."""
+    """Return a single set of all codes, from which policies are made."""
     items = np.arange(len(trajectories.vocabulary), dtype=np.int32)
     return CodeSets(trajectories.vocabulary, np.array([0, items.size], dtype=np.int64), items)

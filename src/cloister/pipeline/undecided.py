@@ -1,4 +1,4 @@
-"""Undecided columns of a table in memory: what was found in each, and a release is refused while there are any."""
+"""Columns of a table in memory without a role: the evidence found in each, and the refusal to release them."""
 
 from collections.abc import Collection
 
@@ -13,18 +13,18 @@ from cloister.shapes.table.method.roles import check_named, find_undecided, refu
 
 
 def propose_quasi_identifier(frame: pl.DataFrame, column: str) -> QuasiIdentifier:
-    """Make a quasi-identifier of a column, with a hierarchy by its values."""
+    """Make a quasi-identifier of a column, with a hierarchy proposed from its values."""
     return QuasiIdentifier(parse_hierarchy(propose_hierarchy(frame[column])))
 
 
 def find_evidence(frame: pl.DataFrame, request: TableRequest, others: Collection[str] = ()) -> dict[str, str]:
-    """Return the undecided columns and what was found in each, in words without values; see `find_undecided`."""
+    """Return the undecided columns with the evidence found in each, in words without values; see `find_undecided`."""
     undecided = find_undecided(frame.columns, request, others)
     return describe_columns(frame, undecided, list(request.quasi_identifiers)) if undecided else {}
 
 
 def require_decided(frame: pl.DataFrame, request: TableRequest, file: str, others: Collection[str] = ()) -> None:
-    """Refuse a table with undecided columns, and list what was found in each; see `find_undecided`."""
+    """Reject a table with undecided columns, and list the evidence found in each; see `find_undecided`."""
     check_columns([*others], frame.columns, file)
     check_named(frame.columns, request, file)
     evidence = find_evidence(frame, request, others)

@@ -1,4 +1,4 @@
-"""How many patients of the original meet conditions, from released files alone: bounds, and an estimate between them.
+"""Counts of original patients who meet conditions, from released files only: bounds, and an estimate between them.
 
 * Tables: a row counts surely if all its labels stand for nothing but what is asked for. Suppressed records may count.
 * Generalized codes: a term stands for any non-empty subset of its codes, each of which some record has (Loukides et
@@ -54,20 +54,20 @@ Conditions = Mapping[str, Wanted]
 
 
 class Answers:
-    """What a release can be asked."""
+    """A release that answers questions about counts."""
 
     @property
     def kind(self) -> str:
-        """What it is a release of."""
+        """A name for the kind of release."""
         return "code sets"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What conditions may be on."""
+        """The names on which conditions are possible."""
         return (CODES,)
 
     def answer(self, query: Conditions) -> CountBounds:
-        """Bound how many patients meet conditions by name: columns, ``codes``, ``age`` and ``pairs``."""
+        """Bound the number of patients who meet conditions, by name: columns, ``codes``, ``age`` and ``pairs``."""
         for name in query:
             if name not in self.names:
                 asked, none = ASKED.get(name, (f"A column {name!r} is", "none of that name"))
@@ -79,12 +79,12 @@ class Answers:
         return self.bound(query)
 
     def bound(self, query: Conditions) -> CountBounds:
-        """Bound how many patients meet conditions by names that the release has."""
+        """Bound the number of patients who meet conditions, after the names have been checked."""
         raise NotImplementedError
 
 
 def _as_list(codes: object) -> list[str]:
-    """One code or several, as a list."""
+    """Return one code or several as a list."""
     named = [codes] if isinstance(codes, str) else [*codes] if isinstance(codes, Iterable) else []
     if not named or not all(isinstance(code, str) for code in named):
         raise InputError(
@@ -94,7 +94,7 @@ def _as_list(codes: object) -> list[str]:
 
 
 def _pairs_of(pairs: object) -> list[Asked]:
-    """Pairs of a code and an age or ages."""
+    """Return pairs of a code and an age or an age range, after checking them."""
     listed = [*pairs] if isinstance(pairs, Iterable) and not isinstance(pairs, str) else []
     found = [(one[0], one[1]) for one in listed if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)]
     if len(found) != len(listed) or (pairs is not None and not found):
@@ -103,13 +103,13 @@ def _pairs_of(pairs: object) -> list[Asked]:
 
 
 def most_left_out(left_out: int | str) -> int:
-    """Return how many records were omitted at most: a count, or ``<5``."""
+    """Return the greatest possible number of suppressed records, from a count or a masked count such as ``<5``."""
     return left_out if isinstance(left_out, int) else int(left_out.removeprefix("<")) - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableAnswers(Answers):
-    """Answers from a released table; ``hierarchies`` by column, those that the release names and can be made again."""
+    """Answers from a released table; ``hierarchies`` by column, if the release names them and they can be rebuilt."""
 
     frame: pl.DataFrame  # as text
     codebook: pl.DataFrame
@@ -118,22 +118,22 @@ class TableAnswers(Answers):
 
     @property
     def kind(self) -> str:
-        """What it is a release of."""
+        """A name for the kind of release."""
         return "a table"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What conditions may be on."""
+        """The names on which conditions are possible."""
         return tuple(self.frame.columns)
 
     def column(self, name: str, original: pl.Series | None = None) -> LabelledColumn:
-        """Return the labels of a column; ``original``: the column that it was made of, where that is known."""
+        """Return the labels of a column; ``original``: the column before generalization, if it is known."""
         rows = self.codebook.filter(pl.col("column") == name)
         recorded = () if original is None else as_text(original).unique().sort().to_list()
         return LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name), recorded)
 
     def bound(self, query: Conditions) -> CountBounds:
-        """Bound how many patients meet all conditions on columns."""
+        """Bound the number of patients who meet all conditions on columns."""
         if not query:
             return CountBounds(self.frame.height, float(self.frame.height), self.frame.height + self.left_out)
         return reduce(and_, (self.column(name).rows(wanted) for name, wanted in query.items())).count(self.left_out)
@@ -141,7 +141,7 @@ class TableAnswers(Answers):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChunkAnswers(Answers):
-    """Answers from disassociated code sets; of a table with codes within its classes."""
+    """Answers from disassociated code sets, or from a table with codes that are disassociated within its classes."""
 
     counts: ChunkCounts
     table: TableAnswers | None = None
@@ -149,21 +149,21 @@ class ChunkAnswers(Answers):
 
     @property
     def kind(self) -> str:
-        """What it is a release of."""
+        """A name for the kind of release."""
         return super().kind if self.table is None else "a table with codes"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What conditions may be on."""
+        """The names on which conditions are possible."""
         return tuple(dict.fromkeys((CODES, *(() if self.table is None else (self.column, *self.table.names)))))
 
     @property
     def left_out(self) -> int:
-        """Records that were omitted, at most; with a table alone some are."""
+        """The greatest possible number of suppressed records; 0 without a table."""
         return 0 if self.table is None else self.table.left_out
 
     def count(self, codes: Sequence[str], where: Conditions | None = None) -> CountBounds:
-        """Bound how many patients have all of some codes, and meet conditions on columns of classes."""
+        """Bound the number of patients who have all given codes and meet conditions on columns of classes."""
         if self.table is None or not where:
             found = self.counts.count(codes)
             return bounds_on(found.lower, found.expected, found.upper, self.left_out)
@@ -175,7 +175,7 @@ class ChunkAnswers(Answers):
         return self._count_within(codes, reduce(and_, met), self.table.left_out)
 
     def _count_within(self, codes: Sequence[str], met: Meeting, unseen: int) -> CountBounds:
-        """Bound how many patients of classes that meet conditions have all of some codes."""
+        """Bound the number of patients who have all given codes, in classes that meet conditions."""
         kinds, kind = np.unique(np.where(met.possibly, met.share, -1.0), return_inverse=True)
         parts = [
             (share, self.counts.count(codes, kind == place))
@@ -187,7 +187,7 @@ class ChunkAnswers(Answers):
         return bounds_on(sure, expected, sum(part.upper for _, part in parts), unseen)
 
     def bound(self, query: Conditions) -> CountBounds:
-        """Bound how many patients meet conditions; without any on codes they are asked of the table."""
+        """Bound the number of patients who meet conditions; conditions without codes are answered from the table."""
         asked = {name: wanted for name, wanted in query.items() if name not in (CODES, self.column)}
         codes = [query[name] for name in dict.fromkeys((CODES, self.column)) if query.get(name) is not None]
         if not codes and self.table is not None:
@@ -225,7 +225,7 @@ class ChunkAnswers(Answers):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermAnswers(Answers):
-    """Answers from generalized code sets; which codes are suppressed is not known, but whether any are."""
+    """Answers from generalized code sets; the release states only whether codes are suppressed, and not which."""
 
     released: Generalization
     any_suppressed: bool
@@ -239,11 +239,11 @@ class TermAnswers(Answers):
         return numbers, TermSets(counted, released.term_of(), released.terms.sizes)
 
     def bound(self, query: Conditions) -> CountBounds:
-        """Bound how many patients have all ``codes``."""
+        """Bound the number of patients who have all ``codes``."""
         return self.count(_as_list(query.get(CODES)))
 
     def count(self, codes: Sequence[str]) -> CountBounds:
-        """Bound how many patients have all of some codes.
+        """Bound the number of patients who have all given codes.
 
         Exact over all data sets that the terms may stand for, unless codes repeat: then the lower bound is valid alone.
         """
@@ -261,7 +261,7 @@ class TermAnswers(Answers):
         return CountBounds(self._least(query, terms, held), float(sets.answers([query])[0]), held)
 
     def _least(self, query: tuple[int, ...], terms: list[int], held: int) -> int:
-        """The records that must have all codes: those of terms that leave no choice; of one that does, one at most."""
+        """Return a lower bound on the records that have all codes; at most one if a term leaves a choice of codes."""
         _, sets = self._known
         supports = np.diff(sets.counted.starts)
         free = [term for term in terms if self._leaves_choice(term, query, int(supports[term]))]
@@ -287,7 +287,7 @@ class TermAnswers(Answers):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrajectoryAnswers(Answers):
-    """Answers from released trajectories: ``frame`` has one row a pair, its labels as text."""
+    """Answers from released trajectories; ``frame`` has one row per pair, with labels as text."""
 
     frame: pl.DataFrame
     codebook: pl.DataFrame
@@ -297,16 +297,16 @@ class TrajectoryAnswers(Answers):
 
     @property
     def kind(self) -> str:
-        """What it is a release of."""
+        """A name for the kind of release."""
         return "trajectories"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What conditions may be on."""
+        """The names on which conditions are possible."""
         return CODES, "age", "pairs"
 
     def bound(self, query: Conditions) -> CountBounds:
-        """Bound how many patients have all ``codes``, at an ``age``, and all ``pairs`` of a code and an age."""
+        """Bound the number of patients with all ``codes``, at an ``age``, and all ``pairs`` of a code and an age."""
         codes, ages, pairs = map(query.get, self.names)
         if codes is None and ages is not None:
             raise InputError(
@@ -318,7 +318,7 @@ class TrajectoryAnswers(Answers):
         return self._count([*((code, ages) for code in named), *_pairs_of(pairs)])
 
     def _count(self, asked: Sequence[Asked]) -> CountBounds:
-        """Bound how many patients have all of some codes, each at its own age."""
+        """Bound the number of patients who have all given codes, each at its own age."""
         if "code" not in self.hierarchies:
             raise InputError(
                 "The hierarchy of codes is a file, which is not in the release. Give it with ",
@@ -339,7 +339,7 @@ class TrajectoryAnswers(Answers):
 def answers_from(
     folder: Path, manifest: AnyManifest, codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
 ) -> Answers:
-    """Return what a verified release folder can be asked; ``hierarchies`` by column, those that come from files."""
+    """Return the answers from a verified release folder; ``hierarchies`` by column, for hierarchies from files."""
     place = FORMS[manifest.form].answers
     if place is None or manifest.is_in_database:
         raise InputError(
@@ -353,7 +353,7 @@ def answers_from(
 def of_terms(
     folder: Path, manifest: "GeneralizationManifest", _codebook: pl.DataFrame, _hierarchies: Mapping[str, Hierarchy]
 ) -> Answers:
-    """Return what generalized code sets can be asked."""
+    """Return the answers from generalized code sets."""
     from cloister.shapes.generalization.verify.recheck import GeneralizationChecker
 
     released = GeneralizationChecker().read_files(folder, manifest).released
@@ -363,14 +363,14 @@ def of_terms(
 def of_chunks(
     folder: Path, manifest: "DisassociationManifest", _codebook: pl.DataFrame, _hierarchies: Mapping[str, Hierarchy]
 ) -> Answers:
-    """Return what disassociated code sets can be asked."""
+    """Return the answers from disassociated code sets."""
     return ChunkAnswers(chunks_in(folder, manifest.settings.diversity or 1))
 
 
 def of_trajectories(
     folder: Path, manifest: "TrajectoriesManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
 ) -> Answers:
-    """Return what trajectories can be asked."""
+    """Return the answers from trajectories."""
     settings, columns = manifest.settings, manifest.columns
     kinds = {
         "code": (settings.code_hierarchy, columns.code.hierarchy),
@@ -385,7 +385,7 @@ def of_trajectories(
 def of_table(
     folder: Path, manifest: "TableManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
 ) -> Answers:
-    """Return what a table can be asked, and its codes where it has a column of them."""
+    """Return the answers from a table, and from its codes if it has any."""
     specs = manifest.settings.hierarchies
     quasi = {name: column.hierarchy for name, column in manifest.quasi_identifiers.items()}
     known = {name: parse_hierarchy(specs[name]) for name, kind in quasi.items() if kind != "file"}
@@ -401,7 +401,7 @@ def _texts(folder: Path, manifest: "TableManifest | TrajectoriesManifest") -> pl
 
 
 def chunks_in(folder: Path, diversity: int) -> ChunkCounts:
-    """Read clusters and verify them again, as bounds follow from what is promised alone."""
+    """Read clusters and verify them again, as bounds follow only from the verified guarantee."""
     released = read_clusters(folder / CLUSTERS)
     verdict = verify(released, None, diversity)
     if not verdict.holds:

@@ -1,4 +1,4 @@
-"""How much of each released label meets a condition: all of it, none, or an estimated share.
+"""The share of each released label that meets a condition: all, none, or an estimate.
 
 A condition is a value (or anything below it in the hierarchy), several values as a list, or a range of numbers or days
 ``(low, high)`` with both ends, ``None`` for an open one.
@@ -40,7 +40,7 @@ KINDS = {"number": ("numbers", ("40", "49")), "date": ("dates", ("2020-01-01", "
 
 
 class Stretch(NamedTuple):
-    """A range of numbers or days, both ends in it."""
+    """A closed range of numbers or days."""
 
     low: float
     high: float
@@ -52,7 +52,7 @@ Part: TypeAlias = Stretch | Label
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Meeting:
-    """Which labels, or rows, meet a condition surely, which possibly, and to which share; each array has one length."""
+    """For each label or row: whether it certainly or possibly meets a condition, and its share; equal lengths."""
 
     surely: Mask
     possibly: Mask
@@ -64,27 +64,27 @@ class Meeting:
         return cls(surely, possibly | surely, np.where(surely, 1.0, np.where(possibly, share, 0.0)))
 
     def __and__(self, other: "Meeting") -> "Meeting":
-        """Both conditions, each independent of the other."""
+        """Return the conjunction of two conditions, which are treated as independent."""
         return Meeting.of(self.surely & other.surely, self.possibly & other.possibly, self.share * other.share)
 
     def count(self, unseen: int = 0) -> CountBounds:
-        """Return how many meet the condition, where each is one record; ``unseen`` records may count above."""
+        """Return bounds on the number of records that meet the condition; ``unseen`` records raise the upper bound."""
         return bounds_on(int(self.surely.sum()), float(self.share.sum()), int(self.possibly.sum()), unseen)
 
     def at(self, places: Places) -> "Meeting":
-        """Return what holds of the labels at these places."""
+        """Return the values for the labels at these places."""
         return Meeting(self.surely[places], self.possibly[places], self.share[places])
 
 
 def bounds_on(lower: int, expected: float, upper: int, unseen: int = 0) -> CountBounds:
-    """Return bounds with an estimate between them, NaN if it is not known; ``unseen`` records may count above."""
+    """Return bounds with an estimate between them, NaN if it is not known; ``unseen`` records raise the upper bound."""
     within = expected if np.isnan(expected) and lower < upper else min(max(expected, float(lower)), float(upper))
     return CountBounds(lower, float(lower) if lower == upper else within, upper + unseen)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelledColumn:
-    """The labels of a released column, with what the codebook says of them."""
+    """The labels of a released column, with their entries of the codebook."""
 
     name: str
     labels: tuple[Label, ...]
@@ -99,7 +99,7 @@ class LabelledColumn:
     def of(
         cls, series: pl.Series, rows: pl.DataFrame, hierarchy: Hierarchy | None = None, recorded: Sequence[Label] = ()
     ) -> "LabelledColumn":
-        """Take the labels of a column as text, and its rows of the codebook; without labels it is as recorded."""
+        """Return the labels of a column of text, with its codebook rows; without rows, labels are original values."""
         labels = tuple(series.unique().sort().to_list())
         known = {row["label"]: row for row in rows.iter_rows(named=True) if row["label"] is not None}
         found = [known.get(label) for label in labels]
@@ -129,7 +129,7 @@ class LabelledColumn:
         return self.meeting(wanted).at(self.place)
 
     def any_of(self, parts: Sequence[Part]) -> Meeting:
-        """Return which labels meet one of several parts, which exclude each other."""
+        """Return which labels meet one of several parts, which must exclude each other."""
         each = [self._measure.meeting(part) for part in parts]
         nothing = np.zeros(len(self.labels), dtype=np.bool_)
         return Meeting.of(
@@ -139,7 +139,7 @@ class LabelledColumn:
         )
 
     def parts(self, wanted: Wanted) -> list[Part]:
-        """Return what a condition asks for, as parts that exclude each other."""
+        """Return a condition as parts that exclude each other."""
         if isinstance(wanted, tuple):
             return self._range(wanted)
         values = list(wanted) if isinstance(wanted, list | set | frozenset) else [wanted]
@@ -152,7 +152,7 @@ class LabelledColumn:
         return [*self._join_ranges(spans), *finest]
 
     def overlap(self, one: Part, other: Part) -> list[Part]:
-        """Return the part that two parts have in common; none if they exclude each other."""
+        """Return the intersection of two parts; empty if they exclude each other."""
         if isinstance(one, Stretch) and isinstance(other, Stretch):
             both = Stretch(max(one.low, other.low), min(one.high, other.high))
             return [both] if both.low <= both.high else []
@@ -162,11 +162,11 @@ class LabelledColumn:
 
     @property
     def is_measured(self) -> bool:
-        """Whether labels are ranges of numbers or days."""
+        """Whether labels are numbers, days or ranges of them."""
         return self.kind in ("number", "date")
 
     def _range(self, wanted: tuple[End, ...]) -> list[Part]:
-        """A range: as it is, or as the values that a hierarchy file lists in it."""
+        """Return a range as one part, or as the values of a hierarchy file that lie in it."""
         listed = self.hierarchy.values if isinstance(self.hierarchy, FileHierarchy) and not self.is_measured else ()
         numbers = {text: ends[0] for text in listed if (ends := bounds_of(text)) and ends[0] == ends[1]}
         if len(wanted) != 2 or not (self.is_measured or numbers):
@@ -186,7 +186,7 @@ class LabelledColumn:
         return [text for text, number in numbers.items() if span.low <= float(str(number)) <= span.high]
 
     def _join_ranges(self, spans: Sequence[Stretch]) -> list[Stretch]:
-        """Ranges, those that overlap joined to one, and those of whole numbers that follow one another."""
+        """Merge ranges that overlap, and ranges of whole numbers that are adjacent."""
         joined: list[Stretch] = []
         step = 1.0 if isinstance(self._measure, RangeLabels) and self._measure.is_whole else 0.0
         for span in spans:
@@ -225,7 +225,7 @@ class LabelledColumn:
         return number
 
     def _is_no(self, kind: str) -> InputError:
-        """An error that says what can be asked for in place of what was."""
+        """Return an error that names valid conditions on the column."""
         nouns, range_of_them = KINDS.get(kind, KINDS["number"])
         return InputError(
             f"Column {self.name!r} holds {nouns}, but what was asked for is no {kind}. Ask for one or a range, as ",
@@ -235,7 +235,7 @@ class LabelledColumn:
 
     @cached_property
     def paths(self) -> "LabelPaths":
-        """The labels above each label."""
+        """The ancestors of each label in the hierarchy."""
         return LabelPaths(self.name, self.labels, self.hierarchy, self.recorded)
 
     @cached_property
@@ -243,7 +243,7 @@ class LabelledColumn:
         return RangeLabels.of(self) if self.is_measured else NamedLabels(self)
 
     def _covers_group(self, parts: Sequence[Part]) -> Mask:
-        """Whether some values are all that a group of a hierarchy file stands for."""
+        """Return which labels are groups of a hierarchy file that the given values cover completely."""
         found = np.zeros(len(self.labels), dtype=np.bool_)
         if isinstance(self.hierarchy, FileHierarchy) and not self.is_measured:
             named = [self.paths.as_listed(part) for part in parts if not isinstance(part, Stretch)]
@@ -255,7 +255,7 @@ class LabelledColumn:
 
 
 class LabelPaths:
-    """The labels above each value and label of a column, as far as its hierarchy says."""
+    """The ancestors of each value and label of a column, as far as its hierarchy is known."""
 
     def __init__(
         self, name: str, labels: Sequence[Label], hierarchy: Hierarchy | None, recorded: Sequence[Label]
@@ -281,7 +281,7 @@ class LabelPaths:
                     self._above.setdefault(label, above)
 
     def above(self, value: Label) -> dict[Label, None]:
-        """Return the labels above a value, fine to coarse; none where the hierarchy does not have it."""
+        """Return the ancestors of a value, fine to coarse; empty if the hierarchy does not contain the value."""
         value = self.as_listed(value)
         if value is None or value == ROOT:
             return {}
@@ -290,7 +290,7 @@ class LabelPaths:
         return self._above.get(value, {})
 
     def as_listed(self, value: Label) -> Label:
-        """Return a value as the hierarchy has it: a file lists missing values under a text."""
+        """Return a value as the hierarchy names it: a hierarchy file uses a text for missing values."""
         return (
             (self.hierarchy.missing_as or "") if value is None and isinstance(self.hierarchy, FileHierarchy) else value
         )
@@ -304,11 +304,11 @@ class LabelPaths:
         return found
 
     def leaves_below(self, label: Label) -> list[str]:
-        """Return the values that a label is known to cover, itself among them where it is one."""
+        """Return the values that a label is known to cover; a value covers itself."""
         return self._leaves_below.get(label, [])
 
     def share_of(self, value: Label, label: Label) -> float:
-        """Return the share of a label that a value below it is; NaN where it is not known what else it covers."""
+        """Return the share of a label that a value below it makes up; NaN if the label's other values are not known."""
         own, whole = self.leaves_below(self.as_listed(value)), self.leaves_below(label)
         if whole and (own or self.is_complete):
             return len(own) / len(whole)
@@ -320,7 +320,7 @@ class LabelPaths:
 
 
 def _named_by(hierarchy: Hierarchy | None) -> Sequence[str]:
-    """The values that a hierarchy names by itself: those of a file or in groups, categories of a classification."""
+    """Return the values that a hierarchy names: those of its file or groups, or categories of a classification."""
     if isinstance(hierarchy, FileHierarchy):
         return hierarchy.values
     if isinstance(hierarchy, GroupsHierarchy):
@@ -330,7 +330,7 @@ def _named_by(hierarchy: Hierarchy | None) -> Sequence[str]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedLabels:
-    """Labels that are values or named groups of them."""
+    """Labels that are values or named groups of values."""
 
     column: LabelledColumn
     _met: dict[Label, Meeting] = field(default_factory=dict)
@@ -345,7 +345,7 @@ class NamedLabels:
         return self._met[part]
 
     def _relation(self, place: int, value: Label) -> tuple[bool, bool]:
-        """Whether a label surely and possibly is a value or below it."""
+        """Return whether a label certainly and possibly equals a value or a descendant of it."""
         label, paths = self.column.labels[place], self.column.paths
         if value in (label, ROOT) or (value is not None and value in paths.above(label)):
             return True, True
@@ -357,7 +357,7 @@ class NamedLabels:
 
     @cached_property
     def _finest_below(self) -> list[Places]:
-        """The finest labels strictly below each one, in the order of the labels."""
+        """The finest labels strictly below each label, in the order of the labels."""
         labels, paths = self.column.labels, self.column.paths
         below: dict[Label, list[int]] = {label: [] for label in labels}
         for place, label in enumerate(labels):
@@ -367,7 +367,7 @@ class NamedLabels:
         return [np.array([one for one in below[label] if finest[one]], dtype=np.int64) for label in labels]
 
     def _spread(self, value: Label, surely: Mask, possibly: Mask) -> Shares:
-        """The share of each label that is a value: those that nothing finer is below first."""
+        """Return the share of each label that a value makes up, first for labels without finer labels below."""
         paths, share = self.column.paths, surely.astype(np.float64)
         for place in sorted(np.flatnonzero(possibly & ~surely), key=lambda place: self._finest_below[place].size > 0):
             finer = self._finest_below[place]
@@ -397,7 +397,7 @@ class RangeLabels:
 
     @classmethod
     def of(cls, column: LabelledColumn) -> "RangeLabels":
-        """Read the ends of the labels."""
+        """Read the bounds of the labels."""
         is_day = column.kind == "date"
         ends = [(column._number(low), column._number(high)) for low, high in column.ends]
         low = np.array([-np.inf if one is None else one for one, _ in ends])
@@ -431,12 +431,12 @@ class RangeLabels:
         return Meeting.of(surely, possibly, np.where(is_any, self._any(part), self._by_width(least, most)))
 
     def _ends_of(self, part: Stretch) -> tuple[float, float]:
-        """A range as it counts: one that ends in a whole number holds its decimals, where numbers count as whole."""
+        """Return the effective bounds of a range: a whole upper bound includes its decimals in whole numbers."""
         least, most = part
         return least, most + 1 if self.is_whole and most % 1 == 0 else most
 
     def _by_width(self, least: float, most: float) -> Shares:
-        """The share of each label by width; an open end reaches as far as the widest label is wide."""
+        """Return the share of each label by width; an open label is as wide as the widest closed label."""
         width = (self.high - self.low)[np.isfinite(self.low) & np.isfinite(self.high)]
         reach = max(float(width.max(initial=0)), 1.0)
         low = np.where(np.isinf(self.low), self.high - reach, self.low)
@@ -444,7 +444,7 @@ class RangeLabels:
         return np.array([_common(one, other, least, most) for one, other in zip(low, high, strict=True)])
 
     def _any(self, part: Part) -> float:
-        """The share of a label for any value: of what is known to be recorded, else of the range of all others."""
+        """Return the share of a label for any value: of recorded values if known, else of the range of labels."""
         if not isinstance(part, Stretch):
             return float(part == ROOT)
         least, most = self._ends_of(part)
@@ -458,6 +458,6 @@ class RangeLabels:
 
 
 def _common(low: float, high: float, least: float, most: float) -> float:
-    """The share of one range that is in another; of a single number, whether it is."""
+    """Return the share of one range that is inside another; for a single number, 1 if it is inside, else 0."""
     width = high - low
     return max(min(high, most) - max(low, least), 0.0) / width if width > 0 else float(least <= low <= most)

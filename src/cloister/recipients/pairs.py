@@ -1,4 +1,4 @@
-"""How many patients have several (code, age) pairs, from released trajectories: bounds, and an estimate between them.
+"""Counts of patients who have several (code, age) pairs, from released trajectories: bounds and an estimate.
 
 A released pair is one pair of its patient, generalized (Tamersoy et al. 2012, section IV), so it can be only one of the
 pairs that are asked for, unless these overlap. Which one it is does not depend on the patient's other pairs. Several
@@ -29,7 +29,7 @@ Region: TypeAlias = tuple[tuple[Part, ...], tuple[Part, ...]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedPairs:
-    """The pairs of the distinct released trajectories, one trajectory after another."""
+    """The pairs of the distinct released trajectories, in order of trajectories."""
 
     codes: LabelledColumn  # of all released pairs
     ages: LabelledColumn
@@ -56,7 +56,7 @@ class ReleasedPairs:
         )
 
     def count(self, asked: Sequence[Asked]) -> CountBounds:
-        """Bound how many patients have all pairs that are asked for."""
+        """Bound the number of patients who have all requested pairs."""
         regions = self._regions(asked)
         met = [self._meeting(region) for region in regions]
         patients = self.patients
@@ -67,12 +67,12 @@ class ReleasedPairs:
         )
 
     def expect(self, asked: Sequence[Asked]) -> float:
-        """Return the estimate of `count` alone; NaN where it is not known what a label covers."""
+        """Return only the estimate of `count`; NaN if the values that a label covers are not known."""
         regions = self._regions(asked)
         return self._expected_patients(regions, [self._meeting(region) for region in regions])
 
     def _regions(self, asked: Sequence[Asked]) -> list[Region]:
-        """What is asked for, without what follows from the rest."""
+        """Return the requested regions, without those that others imply."""
         if len(asked) > MOST_PAIRS:
             raise InputError(f"{len(asked)} pairs are asked for. Ask for {MOST_PAIRS} at most.")
         found: list[Region] = []
@@ -83,7 +83,7 @@ class ReleasedPairs:
         return found
 
     def _both(self, one: Region, other: Region) -> Region | None:
-        """What two regions have in common; None if nothing."""
+        """Return the intersection of two regions; None if it is empty."""
         codes = tuple(part for a in one[0] for b in other[0] for part in self.codes.overlap(a, b))
         ages = tuple(part for a in one[1] for b in other[1] for part in self.ages.overlap(a, b))
         if not codes or (one[1] and other[1] and not ages):
@@ -91,7 +91,7 @@ class ReleasedPairs:
         return codes, ages if one[1] and other[1] else one[1] or other[1]
 
     def _meeting(self, region: Region) -> Meeting:
-        """Which pairs of the distinct trajectories are in a region: (n_pairs,)."""
+        """Return which pairs of the distinct trajectories are in a region: (n_pairs,)."""
         codes = self._labels("code", self.codes, region[0])
         return codes & self._labels("age", self.ages, region[1]) if region[1] else codes
 
@@ -101,13 +101,13 @@ class ReleasedPairs:
         return self._met[name, parts].at(column.place[self.rows])
 
     def _of_any(self, pairs: Mask) -> Mask:
-        """Which trajectories have one of some pairs: (n_trajectories,)."""
+        """Return which trajectories have at least one of these pairs: (n_trajectories,)."""
         found = np.zeros(self.patients.size, dtype=np.bool_)
         found[self.owner[pairs]] = True
         return found
 
     def _together(self, regions: Sequence[Region]) -> Iterator[tuple[int, Region]]:
-        """Sets of regions, as bits, with what they have in common; without those that have nothing."""
+        """Yield sets of regions, as bits, with their nonempty intersection."""
         waiting: list[tuple[int, Region]] = [(1 << place, region) for place, region in enumerate(regions)]
         for chosen, both in waiting:
             yield chosen, both
@@ -116,7 +116,7 @@ class ReleasedPairs:
                     waiting.append((chosen | 1 << place, common))
 
     def _possibly(self, regions: Sequence[Region], possibly: Sequence[Mask]) -> Mask:
-        """Which trajectories have room for all regions: (n_trajectories,)."""
+        """Return which trajectories can satisfy all regions at once: (n_trajectories,)."""
         together = list(self._together(regions))
         if len(together) == len(regions):
             return self._have_own(possibly)
@@ -134,7 +134,7 @@ class ReleasedPairs:
         return found
 
     def _have_own(self, possibly: Sequence[Mask]) -> Mask:
-        """Which trajectories have a pair of its own for each region, by Hall's theorem; no pair is in two regions."""
+        """Return which trajectories have a separate pair for each region, by Hall's theorem, for disjoint regions."""
         bits = sum((one.astype(np.int64) << place for place, one in enumerate(possibly)), np.zeros(self.rows.size, int))
         found = np.ones(self.patients.size, dtype=np.bool_)
         for chosen in range(1, 1 << len(possibly)):
@@ -143,7 +143,7 @@ class ReleasedPairs:
         return found
 
     def _expected_patients(self, regions: Sequence[Region], met: Sequence[Meeting]) -> float:
-        """The patients times the probability that their pairs are in all regions."""
+        """Return the expected number of patients with pairs in all regions."""
         possible = np.logical_and.reduce([self._of_any(one.possibly) for one in met])
         near = np.flatnonzero(possible[self.owner] & np.logical_or.reduce([one.possibly for one in met]))
         number = np.cumsum(possible) - 1

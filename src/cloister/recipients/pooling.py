@@ -1,4 +1,4 @@
-"""An analysis repeated over several reconstructions, as one result: Rubin's rules.
+"""Pooled results of an analysis that is repeated over several reconstructions: Rubin's rules.
 
 Source: Rubin (1987), *Multiple imputation for nonresponse in surveys*, section 3.1; degrees of freedom for small
 samples: Barnard, Rubin (1999), Biometrika 86(4).
@@ -13,7 +13,7 @@ from cloister.errors import InputError
 
 @dataclass(frozen=True)
 class PooledEstimate:
-    """A result over several reconstructions.
+    """The pooled result of several reconstructions.
 
     The interval holds what varies within an analysis and between reconstructions. These are data sets that a release
     may stand for, not draws from a distribution of the patients' codes: the interval does not hold what they all get
@@ -40,7 +40,7 @@ def pool(
     confidence: float = 0.95,
     complete: float = inf,
 ) -> PooledEstimate:
-    """Pool one estimate for each of several reconstructions by Rubin's rules.
+    """Pool the estimates of several reconstructions by Rubin's rules.
 
     Parameters
     ----------

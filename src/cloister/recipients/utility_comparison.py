@@ -1,4 +1,4 @@
-"""A released table beside its original: values counted before and after, two columns together, a model of a column."""
+"""Comparison of a released table with its original: value counts, pairs of columns, and a prediction model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a column is asked for, no two of which a record meets."""
+    """Conditions on a column, of which a record meets at most one."""
 
     names: tuple[str, ...]  # of values and ranges
     place: Places  # (n_records,) the one that each record of the original meets; as many as there are names for none
@@ -45,22 +45,22 @@ class Conditions:
         return np.stack([one.share for one in self.met])
 
     def before(self) -> Numbers:
-        """Return the share of all records that meet each condition."""
+        """Return the share of all original records that meet each condition."""
         return np.bincount(self.place, minlength=len(self.names))[: len(self.names)] / max(1, self.place.size)
 
     def after(self) -> NDArray[np.float64]:
-        """Return the share of released records that meet each: surely, as estimated, possibly, (3, n_conditions)."""
+        """Return the shares of released records that meet each: surely, estimated, possibly, (3, n_conditions)."""
         records = np.bincount(self.label, minlength=self.share.shape[1]) / max(1, self.label.size)
         sides = [(one.surely @ records, one.share @ records, one.possibly @ records) for one in self.met]
         return np.array(sides).T
 
     def rows(self) -> list[tuple[str, float, float, float, float]]:
-        """Return of each condition its name, the share before, and after: as estimated, surely, possibly."""
+        """Return for each condition its name, the share before, and the shares after: estimated, certain, possible."""
         surely, estimated, possibly = self.after().tolist()
         return list(zip(self.names, self.before().tolist(), estimated, surely, possibly, strict=True))
 
     def together(self, other: "Conditions") -> tuple[Numbers, Numbers]:
-        """Return the shares of records that meet one condition of each, before and after."""
+        """Return the shares of records that meet one condition of each column, before and after."""
         width, labels = len(other.names) + 1, other.share.shape[1]
         before = np.bincount(self.place * width + other.place, minlength=(len(self.names) + 1) * width)
         pairs = np.bincount(self.label * labels + other.label, minlength=self.share.shape[1] * labels)
@@ -69,7 +69,7 @@ class Conditions:
 
 
 def conditions(recorded: pl.Series, labels: pl.Series, column: LabelledColumn) -> Conditions:
-    """Return what a column is asked for: its most frequent values, or ranges that cover all."""
+    """Return the conditions on a column: its most frequent values, or ranges that cover all values."""
     text = as_text(recorded)
     number = _numbers(text, column.kind)
     wanted: list[object]
@@ -100,7 +100,7 @@ def _day(number: float) -> date:
 
 
 def _numbers(text: pl.Series, kind: str) -> pl.Series | None:
-    """Numbers and days as numbers, none where the column is neither."""
+    """Return numbers and days as numbers; None for a column of neither."""
     if kind == "number":
         return text.cast(pl.Float64, strict=False)
     if kind == "date":
@@ -110,7 +110,7 @@ def _numbers(text: pl.Series, kind: str) -> pl.Series | None:
 
 
 def _ranges(number: pl.Series) -> list[tuple[float, float]]:
-    """Ranges of equal width that cover all numbers, both ends included; whole numbers are in one alone."""
+    """Return ranges of equal width that cover all numbers, with both ends; whole numbers are in one range only."""
     low, high = float(number.min() or 0), float(number.max() or 0)  # type: ignore[arg-type]
     is_whole = bool((number == number.floor()).all())
     width = (high - low + is_whole) / MOST or 1.0
@@ -123,7 +123,7 @@ def _ranges(number: pl.Series) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Beside:
-    """A released table beside its original: columns that can be asked about, and those that a model may be of."""
+    """A released table and its original: columns with conditions, and columns that a model may predict."""
 
     asked: dict[str, Conditions]
     original: pl.DataFrame
@@ -131,7 +131,7 @@ class Beside:
     targets: tuple[str, ...]
 
     def model(self, target: str) -> tuple[float, float]:
-        """Return the area under the curve of a model of a column's most frequent value, before and after."""
+        """Return the area under the ROC curve of a model for a column's most frequent value, before and after."""
         found = []
         value = as_text(self.original[target]).fill_null("").mode().sort()[0]
         for frame, is_original in ((self.original, True), (self.released, False)):
@@ -143,7 +143,7 @@ class Beside:
 
 
 def beside_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> Beside:
-    """Return a verified release of a table beside the table that it was made of."""
+    """Return a verified release of a table together with its original table."""
     manifest, codebook = parse_manifest(read_manifest(folder)), read_data(folder / CODEBOOK, ",").cast(pl.String)
     answers = answers_from(folder, manifest, codebook, hierarchies)
     table = answers.table if isinstance(answers, ChunkAnswers) else answers

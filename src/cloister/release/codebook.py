@@ -1,4 +1,4 @@
-"""The codebook of any release: what columns and labels mean, of what type they are, and what a label stands for.
+"""The codebook of any release: the meaning, type and bounds of released columns and labels.
 
 Types and bounds follow from the released files alone: a label says between which numbers or days a value lies.
 """
@@ -37,7 +37,7 @@ Bounds = tuple[str | None, str | None]
 
 
 def codebook_of(rows: Iterable[Row], types: Mapping[str, Type] | None = None) -> pl.DataFrame:
-    """Return the codebook of rows of columns and labels.
+    """Return the codebook from rows of columns and labels.
 
     ``order`` counts the labels of a column of numbers or dates from its lowest bound on; ``lower`` and ``upper`` are
     the ends of a label: both belong to it, but for the upper one of a half-open label such as ``[9.5, 10)``, and a
@@ -55,7 +55,7 @@ def codebook_of(rows: Iterable[Row], types: Mapping[str, Type] | None = None) ->
 
 
 def type_of(series: pl.Series) -> Type:
-    """Return what the values of a released column are; of one in which all are missing, text."""
+    """Return the type of the values of a released column; text if all are missing."""
     text = as_text(series).drop_nulls()
     patterns: dict[Type, str] = {"number": _DIGITS, "date": _DAY, "boolean": "^(?:true|false|True|False)$"}
     for kind, pattern in patterns.items():
@@ -65,7 +65,7 @@ def type_of(series: pl.Series) -> Type:
 
 
 def bounds_of(label: str, *, is_date: bool = False) -> Bounds | None:
-    """Return the ends of what a label stands for, numbers or days; None where it does not say.
+    """Return the bounds of the numbers or days that a label covers; None if the label states no bounds.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def bounds_of(label: str, *, is_date: bool = False) -> Bounds | None:
 
 
 def _days(label: str) -> Bounds | None:
-    """The first and last day of a day, week, month, quarter, year or decade."""
+    """Return the first and last day of a day, week, month, quarter, year or decade."""
     match = _PERIOD.fullmatch(label)
     if match is None:
         return None
@@ -104,7 +104,7 @@ def _days(label: str) -> Bounds | None:
 
 
 def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
-    """The rows of one column with its type, and order and bounds of its labels."""
+    """Return the codebook rows of one column, with its type, and with order and bounds of its labels."""
     hierarchy, labels = rows["hierarchy"][0], rows["label"].to_list()
     said = {one for one in labels if one not in (None, "*")}
     ends: dict[str, Bounds | None] = {}
@@ -132,7 +132,7 @@ def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
 
 
 def _place(ends: Bounds) -> tuple[float, float] | tuple[str, str]:
-    """Where a label stands among those of its column."""
+    """Return the sort key of a label by its bounds."""
     low, high = ends
     if any("-" in one[1:] for one in ends if one):  # days, as text
         return str(low), str(high)

@@ -1,4 +1,4 @@
-"""What follows from the files of a release: parts of its manifest, its codebook, and what its report counts.
+"""The parts of a release that follow from its files: manifest sections, codebook and report counts.
 
 A release is written as what its maker states and what follows from its files. Anyone who verifies it derives the same
 again, by the same functions, and compares.
@@ -24,26 +24,26 @@ Part: TypeAlias = "Section | Sequence[Section | str] | Mapping[str, int | str] |
 
 
 class Derived(ABC):
-    """What follows from released files and from what their maker states of them; the same wherever it is derived."""
+    """The parts that follow from released files and from the statements of their maker; everyone derives the same."""
 
     @abstractmethod
     def parts(self) -> Mapping[Place, Part]:
-        """Return the parts of the manifest that follow, by their place."""
+        """Return the derived parts of the manifest, by their place."""
 
     @abstractmethod
     def codebook(self) -> pl.DataFrame:
-        """Return what ``codebook.csv`` lists."""
+        """Return the rows of ``codebook.csv``."""
 
     @abstractmethod
     def report_counts(self) -> ReportCounts:
-        """Return what the figures of the report are made of."""
+        """Return the counts from which the report's figures are computed."""
 
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """Return the released tables that are at hand, by the names of their files without endings."""
+        """Return the released tables in memory, by file name without its ending."""
         return {}
 
     def add_to(self, stated: Manifest) -> Manifest:
-        """Return what the maker of a release states, with the parts that follow in their places."""
+        """Return the manifest: the statements of the maker, with the derived parts in their places."""
         manifest: Manifest = copy.deepcopy(stated)
         for place, part in self.parts().items():
             inside = manifest
@@ -53,7 +53,7 @@ class Derived(ABC):
         return manifest
 
     def differing(self, manifest: Manifest) -> list[str]:
-        """Return the places of a manifest that say something else than what follows, or in another order."""
+        """Return the places at which a manifest differs from the derived parts, in content or in order."""
         parts = {place: publish_part(part) for place, part in self.parts().items()}
         return [
             ".".join(place) for place, part in parts.items() if json.dumps(_at(manifest, place)) != json.dumps(part)
@@ -61,7 +61,7 @@ class Derived(ABC):
 
 
 def publish_part(part: Part) -> object:
-    """Return a part of a manifest as JSON has it."""
+    """Return a part of a manifest in its JSON form."""
     if isinstance(part, Section):
         return part.as_json()
     if isinstance(part, Sequence) and not isinstance(part, str):

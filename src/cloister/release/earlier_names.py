@@ -1,4 +1,4 @@
-"""Names that manifests had before: a release with them is read by those of today, and is still verified.
+"""Names of earlier manifests: this version reads and verifies releases that use them.
 
 A name is another one only inside the part of the manifest that it belongs to, and so is a word: anything else may be
 a column, or the name of a file that belongs to one.
@@ -32,12 +32,12 @@ REWORDED: Names = {
 
 
 def with_names_of_today(manifest: Manifest) -> Manifest:
-    """Return a manifest by the names of today."""
+    """Return a manifest with its names replaced by those of today."""
     return _renamed(manifest, RENAMED, REWORDED)
 
 
 def with_earlier_names(manifest: Manifest) -> Manifest:
-    """Return a manifest by the names that it may have had before."""
+    """Return a manifest with its names replaced by earlier ones, where there are any."""
     return _renamed(manifest, _turned(RENAMED), _turned(REWORDED))
 
 

@@ -1,4 +1,4 @@
-"""What a report shows beside the manifest: class sizes, labels and how many have them, signs of identifiers.
+"""The report's figures beyond the manifest: class sizes, label counts, and signs of identifiers.
 
 What the recipient gets is a function of the released files, and is recomputed by the same function when a release is
 verified. Counts of the original are for the custodian only: beside the released ones they tell what was omitted.
@@ -30,7 +30,7 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True)
 class Counted:
-    """How many have each label of a column."""
+    """The number of records or patients with each label of a column."""
 
     # file, column: where it stands
     file: str
@@ -42,7 +42,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class ReportCounts:
-    """What the figures of a report are made of."""
+    """The counts from which the report's figures are computed."""
 
     k: int  # counts of fewer are masked
     sizes: pl.Series = field(repr=False)  # how many share each class, term, cluster or trajectory
@@ -62,7 +62,7 @@ class ReportCounts:
 
 @dataclass(frozen=True)
 class OriginalCounts:
-    """The same counts of the original, for the custodian.
+    """The same counts for the original data, for the custodian only.
 
     ``sizes``: how many share each class of the original as recorded
     ``labels``: of columns that have one level in the whole release, by column and by label at that level
@@ -73,7 +73,7 @@ class OriginalCounts:
 
 
 def figures_of(shown: ReportCounts, created: str) -> Figures:
-    """Return the figures for the recipient.
+    """Return the figures for the recipient, with small counts masked.
 
     ``created``: date and time of the release, ISO 8601; years of birth are compared with its year
     """
@@ -97,12 +97,12 @@ def figures_of(shown: ReportCounts, created: str) -> Figures:
 
 
 def _plain(found: UniqueRecords) -> Figures:
-    """The same as JSON has it."""
+    """Return the unique-record counts in their JSON form."""
     return {**asdict(found), "contributors": [list(one) for one in found.contributors]}
 
 
 def exact_figures_of(counts: ReportCounts, original: OriginalCounts, published: Figures) -> Figures:
-    """Return the same with exact counts of the original, for the custodian; unreleased labels are not named either."""
+    """Return the figures with exact counts of the original, for the custodian; they name no unreleased label."""
     before = None if original.sizes is None else band_sizes(original.sizes, members=counts.members)
     return published | {
         "class_sizes": published["class_sizes"] | {"before": before},
@@ -111,14 +111,14 @@ def exact_figures_of(counts: ReportCounts, original: OriginalCounts, published: 
 
 
 def label_counts(texts: pl.Series, records: pl.Series | None = None) -> dict[Label, int]:
-    """Return how often each text occurs."""
+    """Return the number of occurrences of each text."""
     times = pl.ones(len(texts), dtype=pl.Int64, eager=True) if records is None else records
     counted = pl.DataFrame([texts.alias("label"), times.alias("n")]).group_by("label").agg(pl.col("n").sum())
     return dict(zip(counted["label"].to_list(), counted["n"].to_list(), strict=True))
 
 
 def band_sizes(sizes: pl.Series, *, members: bool) -> dict[str, int]:
-    """Return how many members, or how many classes, there are by the size of the class."""
+    """Return the number of members, or of classes, in each band of class size."""
     found = {}
     for low, high in pairwise(BANDS):
         inside = sizes.filter((sizes >= low) & (sizes < high))
@@ -128,7 +128,7 @@ def band_sizes(sizes: pl.Series, *, members: bool) -> dict[str, int]:
 
 
 def _identifiers(shown: ReportCounts, today: datetime.date) -> list[Figures]:
-    """Signs of what Safe Harbor names, by file."""
+    """Return signs of the identifiers that HIPAA Safe Harbor lists, by file."""
     every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in shown.files.items()}
     return [
         {
@@ -145,7 +145,7 @@ def _identifiers(shown: ReportCounts, today: datetime.date) -> list[Figures]:
 
 
 def _marginal(counted: Counted, k: int) -> Figures:
-    """The most frequent labels with their counts, and all others together."""
+    """Return the most frequent labels of a column with their counts, and a total for all others."""
     after = counted.after
     ordered = sorted(after, key=lambda label: (-after[label], label is not None, label or ""))
     named, others = ordered[:NAMED], ordered[NAMED:]
@@ -167,7 +167,7 @@ def _marginal(counted: Counted, k: int) -> Figures:
 
 
 def _exact_marginal(counted: Counted, before: Counts | None) -> Figures:
-    """The same without masking, and with counts of the original where there are any."""
+    """Return the label counts without masking, and with counts of the original where they are known."""
     marginal = _marginal(counted, k=0)
     if before is None:
         return marginal

@@ -1,4 +1,4 @@
-"""A release folder as it stands on disk: its manifest, the files it must hold, and whether they are unchanged."""
+"""A release folder on disk: its manifest, its required files, and checks that they are unchanged."""
 
 import json
 import os
@@ -36,18 +36,18 @@ TABLE = "table"
 
 
 class ListsFiles(Protocol):
-    """What manifests of releases and of jobs have in common."""
+    """The common interface of the manifests of releases and jobs."""
 
     @property
     def schema_(self) -> int:
-        """Version of the layout."""
+        """Version of the manifest's layout."""
 
     @property
     def files(self) -> dict[str, str]:
-        """The hash of each file, by its name."""
+        """The hash of each file, by file name."""
 
     def as_json(self) -> Manifest:
-        """Return the manifest as JSON has it."""
+        """Return the manifest in its JSON form."""
 
 
 def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
@@ -58,7 +58,7 @@ def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
 
 
 def read_tables(folder: Path, manifest: AnyManifest) -> dict[str, pl.DataFrame]:
-    """Read the tables of a release, by the names of their files; those of Parquet have types.
+    """Read the tables of a release, by file name; tables from Parquet have types.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def read_tables(folder: Path, manifest: AnyManifest) -> dict[str, pl.DataFrame]:
 
 
 def is_release(folder: Path) -> bool:
-    """Whether a folder is a release of cloister and holds nothing else, so that no more than that is lost with it."""
+    """Return whether a folder is a release of cloister without foreign files, so that it is safe to replace."""
     try:
         manifest = any_manifest(folder)
     except CloisterError:
@@ -84,12 +84,12 @@ def is_release(folder: Path) -> bool:
 
 
 def holds_files_alone(folder: Path) -> bool:
-    """Return whether a folder holds regular files and nothing else."""
+    """Return whether a folder contains only regular files."""
     return all(entry.is_file(follow_symlinks=False) for entry in os.scandir(folder))
 
 
 def release_around(path: Path) -> Path | None:
-    """Return the folder around a path that has a manifest of ours, whatever else is in it; None if none has."""
+    """Return the nearest enclosing folder with a manifest of cloister; None if there is none."""
     for folder in Path(os.path.realpath(path)).parents:
         with suppress(CloisterError, OSError):
             any_manifest(folder)
@@ -98,14 +98,14 @@ def release_around(path: Path) -> Path | None:
 
 
 def _strangers(folder: Path, files: Mapping[str, object]) -> list[str]:
-    """Names in a release folder that do not belong to the release."""
+    """Return the names in a release folder that do not belong to the release."""
     of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
     known = {CODEBOOK, SCRIPT, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & files.keys()
     return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, *REPORTS, *known})
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder that this version wrote: of another one it cannot say what must hold."""
+    """Return the manifest of a release folder; reject releases of other versions, whose rules are unknown here."""
     manifest = any_manifest(folder)
     by = outline_of(manifest).cloister
     if by != __version__:
@@ -118,7 +118,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def any_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release."""
+    """Return the manifest of a release folder of any version, after checking that it is a release."""
     path = folder / MANIFEST
     if not os.path.isdir(folder):
         is_there = "is a file, and a release is a folder. Give the folder" if os.path.exists(folder) else None
@@ -137,7 +137,7 @@ def any_manifest(folder: Path) -> Manifest:
 
 def _load_json(path: Path) -> object:
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        """Refuse a key that stands twice, of which others would read another value."""
+        """Reject duplicate keys, as other programs could read another value."""
         if len(dict(pairs)) != len(pairs):
             raise ValueError
         return dict(pairs)
@@ -151,7 +151,7 @@ def _load_json(path: Path) -> object:
 
 
 def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
-    """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
+    """Return the faults of a release folder's files, in sentences: missing, changed or foreign files."""
     failures = [] if (must := manifest.must_list()) is None else [f"{MANIFEST} must list {must}"]
     for name, digest in manifest.files.items():
         path = folder / name
@@ -169,7 +169,7 @@ def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
 
 
 def report_failures(folder: Path, schema: int, listed: Collection[str]) -> list[str]:
-    """Return which files for people are not listed, or missing, in sentences; only the older schema may list none."""
+    """Return the reports that are unlisted or missing, in sentences; only the older schema may list none."""
     unlisted = [name for name in REPORTS if name not in listed]
     if schema == SCHEMA:
         return [f"{MANIFEST} does not list {name}" for name in unlisted]
@@ -177,17 +177,17 @@ def report_failures(folder: Path, schema: int, listed: Collection[str]) -> list[
 
 
 def hashes_of(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the hash of each of these files of a folder, as a manifest lists it."""
+    """Return the hash of each of these files in a folder, as a manifest lists it."""
     return {name: f"sha256:{sha256(folder / name)}" for name in names}
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file of the folder's own."""
+    """Return whether a path is a regular file, and not a symbolic link."""
     return os.path.isfile(path) and not path.is_symlink()
 
 
 def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
-    """Whether the manifest of a folder is not written as this content is: its white space could carry a message."""
+    """Return a failure if the manifest is not in canonical form: its white space could carry a message."""
     try:
         is_written = _is_json_of(folder / MANIFEST, expected)
     except ValueError:  # a text that no file can hold
@@ -196,12 +196,12 @@ def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
 
 
 def _is_json_of(path: Path, content: Manifest) -> bool:
-    """Return whether a file is this content, by the names of today or by earlier ones."""
+    """Return whether a file contains exactly this content, with today's names or with earlier ones."""
     return path.read_bytes() in (json_bytes(content), json_bytes(with_earlier_names(content)))
 
 
 def _as_written_failures(path: Path, manifest: AnyManifest) -> list[str]:
-    """Whether a table of a release is not in the one file that there is of it."""
+    """Return a failure if a table of a release is not in canonical form."""
     if path.suffix not in (".csv", ".parquet"):
         return []  # clusters, which their verifier writes again
     delimiter = _delimiter_of(path, manifest)
@@ -220,7 +220,7 @@ def _as_written_failures(path: Path, manifest: AnyManifest) -> list[str]:
 
 
 def _delimiter_of(path: Path, manifest: AnyManifest) -> str | None:
-    """What separates the cells of a released file; None for Parquet."""
+    """Return the delimiter of a released file; None for Parquet."""
     if path.suffix == ".parquet":
         return None
     return "," if path.name == CODEBOOK else manifest.settings.delimiter
@@ -229,7 +229,7 @@ def _delimiter_of(path: Path, manifest: AnyManifest) -> str | None:
 def formulas_in(
     folder: Path, manifest: AnyManifest, known: Mapping[str, pl.DataFrame] | None = None
 ) -> dict[str, list[str]]:
-    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name.
+    """Return the columns of each CSV file with a cell or name that a spreadsheet would run as a formula.
 
     ``known``: the tables of some of them, by their names without endings, so that they need not be read again
     """
@@ -244,12 +244,12 @@ def formulas_in(
 
 
 def json_bytes(content: Mapping[str, object]) -> bytes:
-    """Return an object as it is written into a release."""
+    """Return an object as the bytes of a release's JSON file."""
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def report_json(manifest: ListsFiles, warnings: Sequence[str], shown: Mapping[str, object]) -> Manifest:
-    """Return the content of ``report.json``: the manifest before it listed the reports, warnings, and what they show.
+    """Return the content of ``report.json``: the manifest without the reports' hashes, the warnings and the figures.
 
     ``shown``: the figures of a release by ``figures``, of a job its parts by ``parts``
     """
@@ -259,7 +259,7 @@ def report_json(manifest: ListsFiles, warnings: Sequence[str], shown: Mapping[st
 
 
 def figure_failures(folder: Path, manifest: ListsFiles, shown: Mapping[str, object]) -> list[str]:
-    """Whether ``report.json`` shows other figures than those that follow; its warnings are bound by its hash alone."""
+    """Return a failure if figures in ``report.json`` differ from the derived ones; only its hash covers warnings."""
     report = _load_json(folder / FIGURES)
     warnings = report.get("warnings") if isinstance(report, dict) else None
     is_worded = isinstance(warnings, list) and all(isinstance(one, str) for one in warnings)
@@ -269,7 +269,7 @@ def figure_failures(folder: Path, manifest: ListsFiles, shown: Mapping[str, obje
 
 
 def read_figures(folder: Path) -> Figures:
-    """Return the figures beside the manifest that the report of a folder shows."""
+    """Return the figures that the report of a folder shows in addition to the manifest."""
     shown = _load_json(folder / FIGURES)
     assert isinstance(shown, dict)
     figures: Figures = shown["figures"]

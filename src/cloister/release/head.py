@@ -1,4 +1,4 @@
-"""What is in every manifest, whatever the shape; and the rules by which every manifest is read and written.
+"""The common head of every manifest, and the rules for reading and writing manifests.
 
 Types are strict and frozen, and refuse unknown keys: nothing that a releaser could write freely is left but names of
 columns and files. What does not fit its type was not written by cloister.
@@ -44,7 +44,7 @@ MOST_LOST = 0.9  # more is no useful release
 
 
 class Section(BaseModel):
-    """A part of a manifest."""
+    """A section of a manifest."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, defer_build=True
@@ -63,12 +63,12 @@ class Section(BaseModel):
 
     @classmethod
     def of_known(cls, **fields: object) -> Self:
-        """Return the section of these fields; what is None is omitted where it may be."""
+        """Return a section with these field values; optional values that are None are omitted."""
         required = {name for name, field in cls.model_fields.items() if field.is_required()}
         return cls.model_validate({name: one for name, one in fields.items() if one is not None or name in required})
 
     def as_json(self) -> Manifest:
-        """Return the section as JSON has it, without what was not set."""
+        """Return the section in its JSON form, without unset values."""
         found: Manifest = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return found
 
@@ -93,7 +93,7 @@ class AttributesFile(Section):
 
     @classmethod
     def of(cls, columns: Iterable[str]) -> Self:
-        """Declare these columns."""
+        """Return the declaration of these columns."""
         return cls(columns={column: AttributeColumn(role="auxiliary") for column in columns})
 
     def roles(self) -> dict[str, str]:
@@ -179,7 +179,7 @@ WITH_CODES = "codes"
 
 @dataclass(frozen=True)
 class FileSpec:
-    """A file of a release: its name, and the columns of its table in their order; None where it holds no table."""
+    """A file of a release: its name, and the columns of its table in order; None if it contains no table."""
 
     name: str
     columns: tuple[str, ...] | None = None
@@ -204,55 +204,55 @@ class ManifestHead(Section):
     is_whole: ClassVar[bool] = True  # whether each record, or row, has all codes of its patient together
 
     def as_json(self) -> Manifest:
-        """Return the manifest as JSON has it, its keys in the one order there is."""
+        """Return the manifest in its JSON form, with keys in canonical order."""
         found = super().as_json()
         between = [name for name in found if name not in (*FIRST, *LAST)]
         return {name: found[name] for name in (*FIRST, *between, *LAST) if name in found}
 
     @property
     def with_records(self) -> list[str]:
-        """Names of the files that have released records."""
+        """The names of the files that contain released records."""
         return [name for name in self.files if name not in WITHOUT_RECORDS]
 
     @property
     def is_in_database(self) -> bool:
-        """Whether what is released stays in a database."""
+        """Whether the released records stay in a database."""
         return getattr(self, "table", None) is not None
 
     @property
     def suffix(self) -> str:
-        """How the names of the files of records end: in the format that the manifest lists."""
+        """The ending of the names of record files, for the format that the manifest lists."""
         found = {name.removesuffix(".parquet") for name in self.files if name.endswith(".parquet")}
         return ".parquet" if found and not any(f"{name}.csv" in self.files for name in found) else ".csv"
 
     @property
     def data_file(self) -> str:
-        """The name of the data file, of forms that have one."""
+        """The name of the data file, for forms with a single one."""
         return f"data{self.suffix}"
 
     def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the files of such a release except those without records: by default one with all declared columns."""
+        """Return the files of such a release that contain records: by default one file with all declared columns."""
         return (FileSpec(self.data_file, tuple(self.roles())),)
 
     @property
     def empty(self) -> list[str]:
-        """The columns that say nothing in this release; none where all values stay as recorded, or are suppressed."""
+        """The columns without information in this release; empty for forms that keep or suppress complete values."""
         return []
 
     def roles(self) -> dict[str, str]:
-        """Return the role of each released column; of claims of those of patients."""
+        """Return the role of each released column; for claims, of each column of patients."""
         columns: dict[str, Any] = dict(getattr(self, "columns", {}))  # each form has columns of its own types
         return {name: column.role for name, column in columns.items() if column is not None}
 
     def must_list(self) -> str | None:
-        """Return what the manifest must list as files, in words; None where it does."""
+        """Return the files that the manifest must list, in words; None if it lists exactly these."""
         names = [one.name for one in self.file_specs()]
         if self.files.keys() - {SCRIPT, *REPORTS} == {*names, CODEBOOK}:
             return None
         return f"{' and '.join((*names, CODEBOOK))}, no more"
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
-        """Return the file that has one row a patient, and the roles of columns that could lead to another release.
+        """Return the file with one row per patient, and the roles of its columns that could link to another release.
 
         None where there is no such file.
         """
@@ -260,7 +260,7 @@ class ManifestHead(Section):
 
     @classmethod
     def of(cls, manifest: Manifest) -> Self:
-        """Read a manifest."""
+        """Parse a manifest, or raise an error that names the wrong places."""
         found, places = read_section(cls, manifest)
         if found is None:
             raise InputError(f"release.json is not what a release says: {', '.join(places)}.", file="release.json")
@@ -268,7 +268,7 @@ class ManifestHead(Section):
 
 
 def same(stated: object, expected: object) -> bool:
-    """Return whether two things are the same in JSON, where 1, 1.0 and true differ."""
+    """Return whether two values are the same in JSON, where 1, 1.0 and true differ."""
     return json.dumps(stated, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
@@ -276,7 +276,7 @@ S = TypeVar("S", bound=Section)
 
 
 class MisfitError(ValueError):
-    """Parts of a manifest that do not fit each other."""
+    """Parts of a manifest that are inconsistent with each other."""
 
     def __init__(self, parts: list[str]) -> None:
         super().__init__(f"{parts} do not fit")
@@ -284,14 +284,14 @@ class MisfitError(ValueError):
 
 
 def fitting(section: S, fits: Mapping[str, bool]) -> S:
-    """Return a section if each of its parts, by names that messages hold, fits the others; for validators."""
+    """Return a section if all named parts are consistent, else raise an error; for validators."""
     if not all(fits.values()):
         raise MisfitError([part for part, fit in fits.items() if not fit])
     return section
 
 
 def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
-    """Return what JSON says as a section, or None and the places where it says something else; quotes no value."""
+    """Parse JSON as a section; return it, or None and the places of the errors, without values."""
     try:
         found = kind.model_validate_json(json.dumps(content))
         if same(found.as_json(), content):
@@ -305,7 +305,7 @@ def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
 
 
 def _places(error: "ErrorDetails", known: set[str]) -> list[str]:
-    """Name the places of an error by known fields: of parts that do not fit each other each, of unknown keys above."""
+    """Return the places of an error, by known fields only: each inconsistent part, or the section with unknown keys."""
     found, path, kind = error.get("ctx", {}).get("error"), error["loc"], error["type"]
     inside = path[:-1] if kind == "extra_forbidden" else path
     name = ".".join(str(part) for part in inside if isinstance(part, int) or part in known)
@@ -316,6 +316,6 @@ def _places(error: "ErrorDetails", known: set[str]) -> list[str]:
 
 @cache
 def _fields(kind: type[Section]) -> set[str]:
-    """Names of the fields of a section and of all in it; other keys may be values, and no message holds them."""
+    """Return the names of all fields of a section and its subsections; other keys may be values of patients."""
     schema = kind.model_json_schema()
     return {name for one in (schema, *schema.get("$defs", {}).values()) for name in one.get("properties", {})}

@@ -1,4 +1,4 @@
-"""The manifest of a release of any form, read once as the type that its form has."""
+"""The manifest of a release of any form, parsed once into the type of its form."""
 
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,7 +30,7 @@ GENERALIZED = ("cba", "ugaclip", "apriori", "generalization")
 
 
 class UntypedManifest(BaseModel):
-    """What a manifest says of itself before its type is known, anyone who wrote it: any of it may be anything."""
+    """A manifest before its type is known: any program may have written it, so any field may be anything."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -46,17 +46,17 @@ class UntypedManifest(BaseModel):
 
     @property
     def hashes(self) -> dict[str, object]:
-        """The hash of each file; none where the manifest lists something else."""
+        """The hash of each file; empty if the manifest lists something else."""
         return self.files if isinstance(self.files, dict) else {}
 
 
 def outline_of(manifest: Manifest) -> UntypedManifest:
-    """Return what a manifest says of itself."""
+    """Return the fields of a manifest, unchecked."""
     return UntypedManifest.model_validate(manifest)
 
 
 def form_of(manifest: Manifest) -> str:
-    """Return the form of a release, which says what checks it: its shape, or what the shape is released as."""
+    """Return the form of a release, which selects its checker: its shape, or the kind of release of that shape."""
     stated = outline_of(manifest)
     if stated.shape == "table":
         return "table_with_codes" if WITH_CODES in manifest else "table"
@@ -66,7 +66,7 @@ def form_of(manifest: Manifest) -> str:
 
 
 def parse_manifest(manifest: Manifest) -> AnyManifest:
-    """Return a manifest as its type, which is loaded only then; an `InputError` if it is not what a type says."""
+    """Parse a manifest into its type, which is loaded on demand; an `InputError` if it does not match the type."""
     form = FORMS.get(form_of(manifest))
     if form is None:
         raise InputError("The manifest is of no shape that this version knows.", file="release.json")
@@ -75,31 +75,31 @@ def parse_manifest(manifest: Manifest) -> AnyManifest:
 
 
 def with_parts(manifest: AnyManifest, **parts: object) -> AnyManifest:
-    """Return a manifest with other parts, as JSON has them."""
+    """Return a manifest with some parts replaced, given in their JSON form."""
     return parse_manifest(manifest.as_json() | parts)
 
 
 def rules_of(manifest: AnyManifest) -> list[Manifest]:
-    """Return all that is promised, of the codes of a table as well: each rule by the names of its numbers."""
+    """Return all privacy models of a release, for codes of a table too: each model with its parameters by name."""
     codes = getattr(manifest, "codes", None)
     sections: list[Section] = [manifest.guarantee, *([] if codes is None else [codes.guarantee])]
     return [rule for section in sections for rule in section.as_json()["rules"]]
 
 
 def rule_words(rule: Manifest) -> str:
-    """Return a rule with its numbers, as people read it."""
+    """Return a privacy model with its parameters, for people to read."""
     numbers = ", ".join(f"{name} {value}" for name, value in rule.items() if name != "model" and value is not None)
     return f"{rule['model']} ({numbers})" if numbers else str(rule["model"])
 
 
 def codes_of(manifest: "TableManifest") -> "CodesSection | None":
-    """Return what a manifest says of the codes of a table; None where there are none."""
+    """Return the section on the codes of a table; None without codes."""
     codes: CodesSection | None = getattr(manifest, "codes", None)
     return codes
 
 
 def script_of(manifest: AnyManifest) -> "Script | None":
-    """Return the promises of a release as SQL; None where its form has no script, or no dialect is known."""
+    """Return the SQL script that checks the guarantee; None if the form has no script, or the dialect is unknown."""
     place = FORMS[manifest.form].script
     script: Script | None = None if place is None else load(place)(manifest)
     return script

@@ -1,4 +1,4 @@
-"""Masking of counts: of fewer than k it is said that it is so, and no more; nor is what they could be worked out from.
+"""Masking of counts below k: the count, and all numbers from which it could be computed, are hidden.
 
 To mask a small count (primary suppression) is not enough where others are published beside it: a total less what is
 published of its parts gives it back. Then the total is withheld, too (complementary suppression).
@@ -11,22 +11,22 @@ WITHHELD = "withheld"
 
 
 def must_mask(patients: int, k: int) -> bool:
-    """Whether a count of so many patients, and all that would give it away, is masked for the recipient."""
+    """Return whether a count of so many patients, and the numbers that reveal it, are masked for the recipient."""
     return 0 < patients < k
 
 
 def below(bound: int) -> str:
-    """Return a masked count as it is written: of it no more is said than that it is below a bound."""
+    """Return a masked count as text: it states only an upper bound."""
     return f"<{bound}"
 
 
 def masked_total(released: int, left_out: int | str) -> int | str:
-    """Return how many there were in all; of fewer than N omitted, written ``<N``, no more than that follows."""
+    """Return the total number of records; if the number of suppressed records is masked, the total is masked too."""
     return left_out + released if isinstance(left_out, int) else below(released + int(left_out[1:]))
 
 
 def mask_small_count(count: int, k: int, patients: int | None = None) -> int | str:
-    """Return a count; of fewer than k patients only that it is so, and nothing of k or more claims of so few.
+    """Return a count, masked if it covers fewer than k patients: ``<k``, or withheld for k or more claims of so few.
 
     ``patients``: how many patients it counts, if not one each
 
@@ -41,14 +41,14 @@ def mask_small_count(count: int, k: int, patients: int | None = None) -> int | s
 
 
 def is_masked_count(value: object, k: int) -> bool:
-    """Whether something is a count as it is published: below k it is not."""
+    """Return whether a value is a valid published count: masked, zero, or at least k."""
     return value in (below(k), WITHHELD) or (type(value) is int and (value == 0 or value >= k))
 
 
 def total_needs_suppression(
     total: int, counts: Mapping[str, int], k: int, patients: Mapping[str, int], patients_in_all: int | None = None
 ) -> bool:
-    """Whether a total, less some of its published parts, leaves fewer than k, or tells one that is masked.
+    """Return whether a total must be withheld, as subtracting published parts reveals a masked or small count.
 
     Parts overlap: 25 and 30 of 54 patients are one who has both, 30 and 30 of 32 are two who have the second alone. Of
     claims that have both nobody knows how many patients they are of.

@@ -1,4 +1,4 @@
-"""A release: protected data with their manifest, and the folder they are handed over in; of any shape.
+"""A release of any shape: protected data with their manifest, and the folder that contains them.
 
 The folder appears whole or not at all: written aside, read back, verified from those very bytes, renamed.
 """
@@ -41,7 +41,7 @@ INTERNAL = "internal.json"
 
 @dataclass(frozen=True)
 class CustodianFiles:
-    """What only the custodian may see: never part of a release folder."""
+    """The files for the custodian only, which are never part of a release folder."""
 
     figures: Figures = field(repr=False)  # exact figures, paths and the hash of the input
     # original id of each released record, or where each record went; None where there are no ids
@@ -49,17 +49,17 @@ class CustodianFiles:
 
 
 class Attacked(Protocol):
-    """How a release withstood an attack."""
+    """The result of an attack that a release withstood."""
 
     def as_manifest(self) -> Figures:
-        """Return what follows from the released files, for the recipient."""
+        """Return the figures that follow from the released files, for the recipient."""
 
     def summary(self) -> Figures:
         """Return all figures, for the custodian only."""
 
 
 class AttackOnFiles(Protocol):
-    """Simulated adversaries, and what they know."""
+    """The simulated adversaries, with their knowledge."""
 
     def on(self, folder: Path, manifest: AnyManifest) -> Attacked:
         """Attack the files of a release in a folder."""
@@ -88,15 +88,15 @@ class Release(ABC):
         return self.derived.codebook()
 
     def original_counts(self) -> OriginalCounts:
-        """Count in the original what the report counts in the released files; for the custodian."""
+        """Return counts of the original that correspond to the report's counts; for the custodian."""
         return OriginalCounts()
 
     def __repr__(self) -> str:
-        """Return what it is, in four lines."""
+        """Return a summary in four lines."""
         return "\n".join(f"{name:<10} {text}" for name, text in self._rows())
 
     def _repr_html_(self) -> str:
-        """Return the same as a table, for a notebook."""
+        """Return the summary as a table, for a notebook."""
         rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._rows())
         return f"<table>{''.join(rows)}</table>"
 
@@ -113,7 +113,7 @@ class Release(ABC):
 
     @abstractmethod
     def recheck_written(self, folder: Path) -> Verdict:
-        """Return the verdict on the protected records as they are read back from a folder."""
+        """Return the verdict on the protected records, after reading them back from a folder."""
 
     def summary(self) -> Manifest:
         """Return the manifest: settings, guarantee, utility, risk, search."""
@@ -140,7 +140,7 @@ class Release(ABC):
         custodian_dir: str | Path | None = None,
         crosswalk: str | Path | None = None,
     ) -> Manifest:
-        """Write the release folder and return its manifest; nothing appears unless everything does.
+        """Write the release folder and return its manifest; if anything fails, nothing is written.
 
         Parameters
         ----------
@@ -176,16 +176,16 @@ class Release(ABC):
         return manifest.as_json()
 
     def commit(self, partial: Path) -> None:  # noqa: B027  (most releases are their folder alone)
-        """Make what was written outside the folder stay; the last thing that is done before the folder appears.
+        """Commit changes outside the folder, such as a table in a database; the last step before the folder appears.
 
         ``partial``: the folder, of a job that of all parts, as it is before it appears
         """
 
     def rollback(self) -> None:  # noqa: B027
-        """Take back what was made to stay, as the folder did not appear after all."""
+        """Undo changes outside the folder, as the folder did not appear."""
 
     def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> AnyManifest:
-        """Write the release into a partial folder, verify what is read back, and return the manifest.
+        """Write the release into a temporary folder, verify the written files, and return the manifest.
 
         ``partial``: empty, and appears later; see `write`
         ``secret, inside``: partial places of the crosswalk, and of what only the custodian may see
@@ -202,7 +202,7 @@ class Release(ABC):
         return manifest
 
     def _fill(self, partial: Path) -> tuple[AnyManifest, ReportCounts, Figures, Figures]:
-        """Write everything into the partial folder, and verify what is read back; the last is the custodian's."""
+        """Write all files into the temporary folder, and verify them; the last result is for the custodian."""
         started = time.perf_counter()
         names = self.write_data(partial)
         write_csv(self.codebook, partial / CODEBOOK)
@@ -240,7 +240,7 @@ class Release(ABC):
 
 @dataclass(frozen=True, repr=False)
 class DataFileRelease(Release):
-    """Protected data whose records are in one file."""
+    """Protected data with all records in one file."""
 
     frame: pl.DataFrame = field(repr=False)  # the records as the data file has them
     # format, delimiter: how it is written: csv or parquet
@@ -248,7 +248,7 @@ class DataFileRelease(Release):
     delimiter: str
 
     def delimiter_written(self) -> str | None:
-        """Return what separates the cells of the data file; None for Parquet."""
+        """Return the delimiter of the data file; None for Parquet."""
         return self.delimiter if self.format == "csv" else None
 
     def write_data(self, folder: Path) -> tuple[str, ...]:
@@ -261,12 +261,12 @@ class DataFileRelease(Release):
         return (data.name,)
 
     def read_written(self, folder: Path) -> pl.DataFrame:
-        """Return the records as they are read back from a folder."""
+        """Return the records, read back from a folder."""
         return read_data(folder / f"data.{self.format}", self.delimiter)
 
 
 def in_rows(manifest: AnyManifest) -> list[tuple[str, str]]:
-    """Return what a release is, what it promises and what it lost, a row each."""
+    """Return a summary of a release, its guarantee and its information loss, as rows."""
     n, lost = manifest.records, {"mean_loss": getattr(manifest, "mean_loss", None)} | manifest.utility.as_json()
     losses = ", ".join(f"{word} {lost[name]:.3f}" for name, word in LOSSES.items() if isinstance(lost.get(name), float))
     return [
@@ -281,7 +281,7 @@ def _optional(path: str | Path | None) -> Path | None:
 
 
 def check_apart(target: Path, custodian_dir: Path | None, crosswalk: Path | None, values: Path | None = None) -> None:
-    """Refuse places for secrets that are inside the release folder or another one, or where a file would be lost."""
+    """Reject confidential output paths that are inside a release folder, or that would overwrite a file."""
     whole = Path(os.path.realpath(target))
     secrets = {"custodian_dir": custodian_dir, "crosswalk": crosswalk, "unmatched_values": values}
     for name, path in secrets.items():
@@ -300,6 +300,6 @@ def check_apart(target: Path, custodian_dir: Path | None, crosswalk: Path | None
 
 
 def is_internal(folder: Path) -> bool:
-    """Whether a folder holds what a release wrote for the custodian only, and nothing else."""
+    """Return whether a folder contains only the custodian's files of a release."""
     names = {entry.name for entry in folder.iterdir()}
     return {INTERNAL} <= names <= {INTERNAL, REPORT, FIGURES} and holds_files_alone(folder)

@@ -1,4 +1,4 @@
-"""Where bars and points of pictures stand, and in which order labels are shown; nothing is counted or compared here."""
+"""Geometry of charts: positions of bars and points, and the order of labels. No figures are computed here."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Bars, and how large the picture is."""
+    """Bars, and the size of the picture."""
 
     bars: tuple[Bar, ...]
     width: int
@@ -39,7 +39,7 @@ class Chart:
 
 
 def class_size_chart(sizes: Figures) -> Chart:
-    """Return where the bars of a histogram of class sizes stand."""
+    """Return the histogram of class sizes, with the positions of its bars."""
     after, before = sizes["bands"], sizes["before"]
     longest = max(1, *after.values(), *(before or {}).values())
     bars = tuple(
@@ -56,12 +56,12 @@ def class_size_chart(sizes: Figures) -> Chart:
 
 
 def _length(count: int, longest: int) -> float:
-    """The length of a bar; what is not zero can be seen."""
+    """Return the length of a bar; nonzero counts are always visible."""
     return 0.0 if not count else round(max(1.5, BARS * count / longest), 1)
 
 
 def in_order(labels: Sequence[Figures]) -> list[Figures]:
-    """Return labels as they are read: those that begin with numbers by these, others as they come."""
+    """Return labels in reading order: by leading numbers if all have one, else unchanged."""
     found = [BEGINS_WITH_A_NUMBER.match(str(cell["label"])) for cell in labels if cell["label"] not in UNNAMED]
     if not found or not all(found):
         return list(labels)
@@ -89,7 +89,7 @@ MOST_NAMES = 40
 
 @dataclass(frozen=True)
 class Dot:
-    """One point of the picture: what it is called, what it says, where it stands, and what is written beside it."""
+    """A point of the picture: its name, description, position and printed label."""
 
     name: str
     says: str
@@ -102,7 +102,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A picture: names of both axes, points, the steps of the frontier as a path, and marks (label, place)."""
+    """A scatter plot: names of both axes, points, the frontier as a path, and marks (label, position)."""
 
     names: tuple[str, str]
     dots: tuple[Dot, ...]
@@ -119,7 +119,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Placed:
-    """A release or a setting in the picture: two figures, neither below 0."""
+    """A release or a setting in the plot: two nonnegative figures."""
 
     label: str
     across: float
@@ -129,7 +129,7 @@ class Placed:
 
 
 def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
-    """Return where points stand; the axes are called so."""
+    """Return a scatter plot of releases or settings, with these names of the axes."""
     along, high = _marks([row.across for row in rows]), _marks([row.upwards for row in rows])
 
     def x(value: float) -> float:
@@ -157,7 +157,7 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
 
 
 def _label_points(rows: Sequence[Placed], spots: Sequence[tuple[float, float]]) -> list[str]:
-    """What is written beside each point: its name, with those of later points so near that names would overlap."""
+    """Return the printed label of each point: its name, with the names of later points that are too near."""
     names: dict[int, list[str]] = {}
     for place, row in enumerate(rows):
         if row.on_frontier or len(rows) <= MOST_NAMES:
@@ -170,7 +170,7 @@ def _label_points(rows: Sequence[Placed], spots: Sequence[tuple[float, float]]) 
 
 
 def _marks(values: Sequence[float]) -> list[float]:
-    """Round numbers from 0 to at least the highest value, six at most."""
+    """Return at most six round numbers from 0 to at least the highest value."""
     highest = max(values, default=0.0)
     step = next((step for step in STEPS if 5 * step >= highest), STEPS[-1])
     count = max(1, -int(-(highest / step) // 1))

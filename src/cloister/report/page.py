@@ -1,4 +1,4 @@
-"""The report of a release, of a job, of an exploration: one page that needs no scripts or network."""
+"""The HTML reports of a release, a job and an exploration: one page each, without scripts or network access."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -31,7 +31,7 @@ ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedu
 
 
 def _template_cache() -> "BytecodeCache | None":
-    """Where compiled templates are kept."""
+    """Return the cache of compiled templates; None without a cache folder."""
     from jinja2 import FileSystemBytecodeCache
 
     folder = cache_folder("templates", Path(__file__).parent)
@@ -40,7 +40,7 @@ def _template_cache() -> "BytecodeCache | None":
 
 @cache
 def environment() -> "Environment":
-    """Return the templates, ready to be rendered."""
+    """Return the environment of templates."""
     from jinja2 import (  # only a release needs it, not every command
         DictLoader,
         Environment,
@@ -79,14 +79,14 @@ def environment() -> "Environment":
 
 
 def _number(value: object) -> str:
-    """Whole numbers with thousands apart, others to six digits; what is kept back as it is."""
+    """Return integers with thousands separators, other numbers with six digits, and masked counts unchanged."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _share(one: Mapping[str, float] | None) -> str:
-    """Return a share in percent, with what was sampled to either side."""
+    """Return a share in percent, with the margin of sampling error."""
     if one is None:
         return "-"
     wide = 100 * max(one["value"] - one["low"], one["high"] - one["value"])
@@ -94,14 +94,14 @@ def _share(one: Mapping[str, float] | None) -> str:
 
 
 def _settings(settings: Section) -> list[tuple[str, str]]:
-    """Settings, one a line: the source first, and the delimiter last, as it is known when files are written."""
+    """Return settings, one per line: the source first, the delimiter last, as it is known only after writing."""
     facts = settings.as_json()
     written = {"delimiter": facts.pop("delimiter")} if "delimiter" in facts else {}
     return list(_flat({"source": facts["source"]} | facts | written, ""))
 
 
 def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
-    """Names and values of settings, one a line; lists of plain values on one line."""
+    """Yield names and values of settings, one per line; lists of plain values share a line."""
     if isinstance(value, Mapping) and value:
         for key, part in value.items():
             yield from _flat(part, f"{name}.{key}" if name else str(key))
@@ -121,7 +121,7 @@ def _word(value: object) -> str:
 
 
 def worded_steps(manifest: "ClaimsManifest") -> list[tuple["Step", str]]:
-    """Return the steps of a release of claims, each with what was done, in a sentence."""
+    """Return the steps of a release of claims, each with a sentence about its effect."""
     roles = {role: column for column, role in manifest.settings.plan.claims.roles.items()}  # of several, the last
     (kinds,) = [step.looked_for for step in manifest.steps if step.looked_for is not None]
     there = [kind for kind in kinds if any(role in roles for role in ROLES_OF_KIND[kind])]
@@ -130,7 +130,7 @@ def worded_steps(manifest: "ClaimsManifest") -> list[tuple["Step", str]]:
 
 
 def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
-    """Return what an adversary of claims knows, in a sentence or two."""
+    """Return the assumed knowledge of an adversary of claims, in a sentence or two."""
     row = next((row for row in sensitivity.attacks if row.adversary == adversary), None)
     words = vars(environment().get_template(CLAIMS_WORDS).module)
     return str(words["assumed"](adversary, sensitivity.voter_list, row)).strip()
@@ -139,7 +139,7 @@ def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
 def render_report(
     manifest: AnyManifest, figures: Figures | None = None, exact: Mapping[str, object] | None = None
 ) -> str:
-    """Return the HTML page of a manifest.
+    """Return the HTML report of a release.
 
     ``figures``: class sizes, labels and signs of identifiers, as ``report.json`` has them; omitted where there are
        none
@@ -151,7 +151,7 @@ def render_report(
 
 
 def report_files(manifest: AnyManifest, figures: Figures, exact: Figures | None = None) -> dict[str, bytes]:
-    """Return the page of a manifest, its numbers and a page of plain text, by the names of their files.
+    """Return the HTML report, its figures and the README of a release, by file name.
 
     ``figures, exact``: see `render_report`; the custodian's has no page of plain text
     """
@@ -165,7 +165,7 @@ def report_files(manifest: AnyManifest, figures: Figures, exact: Figures | None 
 
 
 def render_readme(manifest: Section) -> bytes:
-    """Return the page of plain text that says what is in the folder of a release, or of a job, and how to read it."""
+    """Return the README of a release or job: the contents of its folder, and how to read them."""
     form: str | None = getattr(manifest, "form", None)
     words = READ_ME if form is None else FORMS[form].words
     return (environment().get_template(f"{words}.txt").render(m=manifest, base=READ_ME) + "\n").encode()
@@ -180,7 +180,7 @@ def _sections(
     level: int = 2,
     prefix: str = "",
 ) -> "Markup":
-    """Return the nine sections of a manifest, ready to be put into a page."""
+    """Return the nine sections of the report of a release, in HTML."""
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
     template = environment().get_template(FORMS[manifest.form].page)
@@ -196,7 +196,7 @@ def render_job(
     promised: Sequence[str],
     not_promised: Sequence[str],
 ) -> str:
-    """Return the HTML page of a job of this name, with the warnings of all parts on top.
+    """Return the HTML report of a job, with the warnings of all parts on top.
 
     ``parts``: by name the manifest of each part, and its figures
     ``promised, not_promised``: of all parts together, in sentences
@@ -224,12 +224,12 @@ def render_job(
 
 
 def render_exploration(facts: Figures) -> str:
-    """Return the HTML page of an exploration: its record, settings in words, pictures by their titles."""
+    """Return the HTML report of an exploration: its record, settings in words, and pictures by title."""
     return environment().get_template("exploration.html").render(e=facts)
 
 
 def render_comparison(
     facts: Mapping[str, object], rows: Sequence[tuple[str, Sequence[str]]], picture: Scatter | None
 ) -> str:
-    """Return the HTML page of releases side by side."""
+    """Return the HTML page that compares releases."""
     return environment().get_template("comparison.html").render(c={**facts, "picture": picture, "rows": rows})

@@ -1,4 +1,4 @@
-"""Warnings of a release: a function of its manifest and figures alone, for the terminal, the report, JSON and browser.
+"""Warnings of a release: a function of its manifest and figures only, for terminal, report, JSON and browser.
 
 A warning names columns and counts, never a value. Each is a sentence without its full stop.
 """
@@ -37,7 +37,7 @@ def warnings_of(manifest: AnyManifest, figures: Figures) -> list[str]:
 
 
 def warnings_of_job(parts: Mapping[str, Part]) -> list[str]:
-    """Return the warnings of all parts, each with the name of its part unless there is one alone."""
+    """Return the warnings of all parts, prefixed by the part's name if there are several."""
     every = [
         f"{name}: {text}" if len(parts) > 1 else text
         for name, (manifest, figures) in parts.items()
@@ -55,14 +55,14 @@ def warnings_of_job(parts: Mapping[str, Part]) -> list[str]:
 
 
 def describe_empty(columns: Sequence[str]) -> list[str]:
-    """Return the warning about columns that lost all or almost all of their information."""
+    """Return the warning about columns that lost all or nearly all of their information."""
     verb, whose = ("is", "its") if len(columns) == 1 else ("are", "their")
     lost = f"{verb} empty in this release: all or almost all of {whose} information is lost"
     return [f"{name_few(columns)} {lost}"] if columns else []
 
 
 def describe_unique(records: int, unique: int, columns: int, contributors: Sequence[tuple[str, int]]) -> list[str]:
-    """Return the warning about records that are unique with the columns released as recorded."""
+    """Return the warning about records that are unique by the columns released as recorded."""
     if not unique:
         return []
     most = name_few(dict(contributors), " and ")
@@ -74,7 +74,7 @@ def describe_unique(records: int, unique: int, columns: int, contributors: Seque
 
 
 def describe_not_compared(columns: Sequence[str]) -> list[str]:
-    """Return the warning about columns that nobody compared with the quasi-identifiers, record by record."""
+    """Return the warning about recorded columns that were not compared with the quasi-identifiers."""
     reveal = "reveals" if len(columns) == 1 else "together reveal"
     return [
         f"whether {name_few(columns, ' and ')}, released as recorded, {reveal} a quasi-identifier was not checked, as "
@@ -83,13 +83,13 @@ def describe_not_compared(columns: Sequence[str]) -> list[str]:
 
 
 def describe_recorded(columns: Sequence[str]) -> list[str]:
-    """Return the warning about columns that are released as they are."""
+    """Return the warning about columns that are released as recorded."""
     words = ("column", "is") if len(columns) == 1 else ("columns", "are")
     return [f"the {words[0]} {name_few(columns)} {words[1]} released as recorded: {AS_RECORDED}"] if columns else []
 
 
 def describe_formulas(formulas: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a warning for each file of which a spreadsheet would run cells."""
+    """Return a warning for each file with cells that a spreadsheet would run as formulas."""
     return [
         f"a spreadsheet would run cells of {name_few(columns)} as formulas (they begin with =, +, - or @): read "
         f"{file} as text"
@@ -98,7 +98,7 @@ def describe_formulas(formulas: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _of_form(manifest: AnyManifest) -> list[str]:
-    """What a form of release has to warn of."""
+    """Return the warnings that are particular to a form of release."""
     if manifest.form == "table" or manifest.form == "table_with_codes":
         codes = codes_of(manifest)
         keyed = [KEYED_IDS] if manifest.settings.ids == "hmac" else []
@@ -120,7 +120,7 @@ def _of_form(manifest: AnyManifest) -> list[str]:
 
 
 def _lost(manifest: "GeneralizationManifest | TrajectoriesManifest") -> list[str]:
-    """The warnings about codes and ages that lost most of their information."""
+    """Return the warnings about codes and ages that lost most of their information."""
     if manifest.form == "generalization":
         return describe_largest_term(manifest.utility.largest_term, manifest.utility.codes)
     lost = {"code": manifest.utility.ilm_exact, "age": manifest.utility.alm_exact}
@@ -132,13 +132,13 @@ def _lost(manifest: "GeneralizationManifest | TrajectoriesManifest") -> list[str
 
 
 def _uncountable(share: float) -> list[str]:
-    """The warning about codes of which hardly any can be counted."""
+    """Return the warning about codes that mostly cannot be counted."""
     why = "they are in item chunks, which do not show which patients have them together"
     return [f"{share:.0%} of the codes cannot be counted: {why}"] if share > MOST_LOST else []
 
 
 def describe_largest_term(largest: int, codes: int) -> list[str]:
-    """Return the warning about a term that stands for most codes."""
+    """Return the warning about a term that contains most codes."""
     return [] if largest == 1 or 2 * largest <= codes else [
         f"the largest term contains {largest:,} of {codes:,} codes, so that little can be learned from the release"
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Facts of a manifest in words, for the report and the screen."""
+"""Facts of a manifest as sentences, for the report and the screen."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def guarantee_sentences(manifest: AnyManifest) -> list[str]:
-    """Return what is promised and was verified, in sentences without a full stop."""
+    """Return the verified guarantee, in sentences without full stops."""
     sentences: list[str] = load(FORMS[manifest.form].guarantee)(manifest)
     return sentences
 
@@ -55,7 +55,7 @@ OF_A_FORM = {
 
 
 def use_sentences(manifest: AnyManifest) -> list[str]:
-    """Return what must not be concluded from a release, in sentences without a full stop."""
+    """Return the conclusions that a user must not draw from a release, in sentences without full stops."""
     averages = (
         [name for name, column in manifest.columns.items() if getattr(column, "average", None)]
         if (manifest.form == "table" or manifest.form == "table_with_codes")
@@ -69,14 +69,14 @@ def use_sentences(manifest: AnyManifest) -> list[str]:
 
 
 def recorded_codes(codes: int, changed: int | None = 0) -> str:
-    """Return which codes are released as recorded; ``changed``: how many are not, None where that is not known yet."""
+    """Return which codes are released as recorded; ``changed``: the number of other codes, None if not known yet."""
     if changed is None:
         return f"as many of the {codes:,} codes as the privacy models allow"
     return f"{codes - changed:,} of {codes:,} codes" if changed else f"all {codes:,} codes"
 
 
 def columns_of(manifest: "TableManifest", role: str) -> list[str]:
-    """Return the released columns of a role; the column of codes has rows of its own."""
+    """Return the released columns of a role; a column of codes is described separately."""
     codes = codes_of(manifest)
     return [
         name for name, each in manifest.columns.items() if each.role == role and not (codes and name == codes.column)
@@ -84,13 +84,13 @@ def columns_of(manifest: "TableManifest", role: str) -> list[str]:
 
 
 def of_table(manifest: "TableManifest") -> list[str]:
-    """Return what is promised of a table, whatever is promised of its codes."""
+    """Return the guarantee of a table, without that of its codes."""
     sentences = [rule.sentence() for rule in manifest.guarantee.rules]
     return [sentence[:1].upper() + sentence[1:] for sentence in sentences]
 
 
 def accepted_words(one: "AcceptedColumn") -> str:
-    """Return how a column that the releaser accepted undoes the protection of others."""
+    """Return how an accepted column undoes the protection of others."""
     if one.about is not None:
         return f"{one.column} is released as recorded and reveals more about {one.about} than its labels"
     if one.why == "free text":
@@ -99,12 +99,12 @@ def accepted_words(one: "AcceptedColumn") -> str:
 
 
 def of_table_with_codes(manifest: "TableWithCodesManifest") -> list[str]:
-    """Return what is promised of a table and of its codes."""
+    """Return the guarantee of a table and of its codes."""
     return [*of_table(manifest), *of_codes(manifest)]
 
 
 def of_codes(manifest: "TableManifest") -> list[str]:
-    """Return what is promised of the codes of a table; nothing where there are none."""
+    """Return the guarantee of the codes of a table; empty without codes."""
     codes = codes_of(manifest)
     return [
         f"For the quasi-identifiers and {_codes_known(rule.m)} of a patient, at least {rule.k} records have all of "
@@ -118,7 +118,7 @@ def _codes_known(m: int) -> str:
 
 
 def of_trajectories(manifest: "TrajectoriesManifest") -> list[str]:
-    """Return what is promised of trajectories."""
+    """Return the guarantee of trajectories."""
     rule, *diversity = manifest.guarantee.rules
     sentences = [
         "Any combination of codes and ages of a patient matches the released trajectories of no patient or of at least "
@@ -136,7 +136,7 @@ def of_trajectories(manifest: "TrajectoriesManifest") -> list[str]:
 
 
 def of_chunks(manifest: "DisassociationManifest") -> list[str]:
-    """Return what is promised of disassociated code sets."""
+    """Return the guarantee of disassociated code sets."""
     rule, *diversity = manifest.guarantee.rules
     but = " other than the sensitive ones" if diversity else ""
     return [
@@ -150,7 +150,7 @@ def of_chunks(manifest: "DisassociationManifest") -> list[str]:
 
 
 def of_terms(manifest: "GeneralizationManifest") -> list[str]:
-    """Return what is promised of generalized code sets."""
+    """Return the guarantee of generalized code sets."""
     rule, often = manifest.guarantee.rules[0], ""
     if rule.model == "privacy-constrained anonymity":
         known = f"a set of codes of the privacy policy {rule.privacy}, or a part of one"
@@ -165,7 +165,7 @@ def of_terms(manifest: "GeneralizationManifest") -> list[str]:
 
 
 def of_claims(manifest: "ClaimsManifest") -> list[str]:
-    """Return what is promised of claims."""
+    """Return the guarantee of claims."""
     rule, known = manifest.guarantee.rules[0], manifest.risk.known  # known: values of a column, in the mean
     sentences = [
         "Someone who knows the quasi-identifiers of a patient and up to "

@@ -1,4 +1,4 @@
-"""What commands print: tables of rows, and sentences. A template makes them by calls; nothing reads its text again."""
+"""Output of commands: tables and sentences that templates add by calls, so that no program parses text."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from .page import environment
 
 @dataclass(frozen=True)
 class TerminalTable:
-    """A table; one without a ``head`` is of facts: what, and what was found."""
+    """A table; a table without a ``head`` lists facts, one name and value per row."""
 
     title: str
     head: tuple[str, ...] = ()
@@ -16,7 +16,7 @@ class TerminalTable:
 
 
 class TerminalText(list[TerminalTable | str]):
-    """Tables and sentences in order. Templates call its methods, which leave no text where they are called."""
+    """Tables and sentences in order. Templates call its methods, which print nothing in the template."""
 
     def table(self, title: str, *head: object) -> str:
         """Begin a table."""
@@ -31,17 +31,17 @@ class TerminalText(list[TerminalTable | str]):
         return ""
 
     def fact(self, what: str, caller: Callable[[], str]) -> str:
-        """Add a row to the last table: its second cell is what the template says before ``endcall``."""
+        """Add a row to the last table: its second cell is the template's text before ``endcall``."""
         return self.row(what, caller().strip())
 
     def sentence(self, caller: Callable[[], str]) -> str:
-        """Add a sentence: what the template says before ``endcall``."""
+        """Add a sentence: the template's text before ``endcall``."""
         self.append(caller().strip())
         return ""
 
 
 def terminal_text(template: str, **content: object) -> TerminalText:
-    """Return what a template says to the terminal."""
+    """Return the terminal output of a template."""
     made = TerminalText()
     calls = {name: getattr(made, name) for name in ("table", "row", "fact", "sentence")}
     environment().get_template(f"{template}.txt").render(content, **calls)

@@ -1,4 +1,4 @@
-"""What a shape does when it is run: one protocol, over which protecting, jobs, exploring and attacks are written once.
+"""The protocol of a shape: protection, jobs, exploration and attacks are written once, for every shape.
 
 A shape declares its settings and how it reads, checks and protects; `cloister.shapes.registry` says which shapes there
 are.
@@ -32,27 +32,27 @@ Read = TypeVar("Read")
 
 
 class ProgressListener(Protocol):
-    """How a run tells someone who waits for it what it does; a front end has one."""
+    """The progress messages of a run; every front end has a listener."""
 
     def note(self, text: str, *, always: bool = False) -> None:
-        """Say something that is not the result; ``always`` where even a quiet run says it."""
+        """Report a note that is not the result; if ``always``, quiet runs report it too."""
 
     @contextmanager
     def working(self, _what: str) -> Iterator[Callable[[str], None]]:
-        """Say what takes its time, while it does; yield what says how far it is."""
+        """Report a long operation while it runs; yield the function that reports its progress."""
         yield lambda _how_far: None
 
     @contextmanager
     def searching(self) -> Iterator["Report | None"]:
-        """Yield what a search reports to; None where nobody would see it."""
+        """Yield the function to which a search reports progress; None if nobody would see it."""
         yield None
 
 
 class NullListener(ProgressListener):
-    """Says nothing."""
+    """A listener that prints nothing."""
 
     def note(self, text: str, *, always: bool = False) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 SILENCE: ProgressListener = NullListener()
@@ -60,7 +60,7 @@ SILENCE: ProgressListener = NullListener()
 
 @dataclass(frozen=True)
 class Run:
-    """What a run has beside its settings."""
+    """The environment of a run, apart from its settings."""
 
     watch: Stopwatch = field(default_factory=Stopwatch)
     voice: ProgressListener = SILENCE
@@ -68,7 +68,7 @@ class Run:
     engines: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def compiling(self, method: str, what: str = "the method") -> None:
-        """Compile the kernels of a method or search, where they are not, and say so."""
+        """Compile the kernels of a method or search if they are not compiled yet, and report this."""
         if must_compile(method):
             self.voice.note(f"Compiling {what} for this machine, once.")
             with self.watch.stage("start"), self.voice.working("compiling") as say:
@@ -77,7 +77,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Original:
-    """What a release is made from, as an attack on it must know it."""
+    """The original data of a release, with the knowledge that an attack on the release needs."""
 
     data: object = field(repr=False)
     hierarchies: Mapping[str, Hierarchy] | None = field(default=None, repr=False)
@@ -86,7 +86,7 @@ class Original:
 
 
 class Prepared(ABC):
-    """Data that were read and settings that were looked up: what a run is about to do."""
+    """Data and a request, ready for protection."""
 
     run: Run
     original: Original
@@ -95,65 +95,65 @@ class Prepared(ABC):
 
     @abstractmethod
     def protect(self) -> Release:
-        """Take the data through the stages; called once."""
+        """Protect the data, and return the verified release; called once."""
 
     @abstractmethod
     def check(self) -> object:
-        """Raise what protecting would raise, as far as that can be found out without."""
+        """Raise the errors that protection would raise, as far as they can be found without it."""
 
     @abstractmethod
     def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
-        """Return what a user should know of the release, without the stop at the end."""
+        """Return notes on the release for the user, without full stops."""
 
     def recorded_values(self) -> RecordedValues | None:
-        """Return what is released as recorded of each patient; None where there is no such, or it is elsewhere."""
+        """Return the values that are released as recorded, by patient; None without any, or if not in memory."""
         return None
 
     @abstractmethod
     def request_in_words(self) -> Rows:
-        """Return what would be done, by subject; no value of the data."""
+        """Return a summary of the request, by subject, without values of the data."""
 
 
 class Shape(Protocol[Options, Read]):
-    """A shape of data as it is read, checked and protected."""
+    """A shape of data, with its reading, checks and protection."""
 
     reading: tuple[str, ...]  # settings by which data are read, beside their place
     usual_grid: Mapping[str, Sequence[str]]  # values by key that are compared where no grid is given
 
     def check(self, options: Options) -> None:
-        """Refuse settings that there are not, or that do not fit each other, before anything is read."""
+        """Reject unknown settings and inconsistent combinations, before reading anything."""
 
     def read(self, options: Options) -> Read:
-        """Read the data as the settings ask."""
+        """Read the data as the settings state."""
 
     def prepare(self, options: Options, run: Run, read: Read | None = None) -> Prepared:
-        """Return what is about to be done with the data that were read before, else those that the settings name."""
+        """Return data and request, ready for protection; data in memory replace those that the settings name."""
 
     def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> Options:
-        """Return the settings of a part: those of all parts, its own, and what its sources say."""
+        """Return the settings of a part: those of the job, its own, and those of its sources."""
 
     def parse_word(self, options: Options, key: str, word: object) -> object:
-        """Return the value that a word of a grid stands for under a key."""
+        """Parse the value of a key in a grid."""
 
     def with_settings(self, options: Options, setting: Keywords) -> Options:
-        """Return the settings with the values of a grid in their place."""
+        """Return the settings with the values of a grid."""
 
     def check_grid(self, options: Options, grid: Keywords) -> None:
-        """Refuse settings that the grid changes as well."""
+        """Reject settings that are also in the grid."""
 
 
 @runtime_checkable
 class WithFrontier(Protocol[Options]):
-    """A shape whose settings can be compared without a release; others need not say that they have none."""
+    """A shape with settings that can be compared without a release; other shapes lack this method."""
 
     def frontier(self, options: Options, read: Callable[[Options], object]) -> list[dict[str, object]]:
-        """Return the settings that no other beats in risk and loss."""
+        """Return the Pareto-optimal settings by risk and loss."""
 
 
 AnyShape: TypeAlias = Shape[Any, Any]
 
 
 def shape_of(name: str) -> AnyShape:
-    """Return what reads and protects a shape."""
+    """Return the implementation of a shape."""
     shape: AnyShape = load(SHAPES[name].work)()
     return shape

@@ -1,4 +1,4 @@
-"""The shapes of data that there are, and the forms in which they are released: all that is special about each, by name.
+"""The registry of data shapes and of their forms of release: everything particular to each, by name.
 
 Adding a shape is a room of its own and its lines here. What a line names is ``module:name``, and is loaded when it is
 first needed, so that verifying loads no search, and a help page no dataframes. Imports nothing of ours but types.
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def load(place: str) -> Any:
-    """Return what ``module:name`` stands for."""
+    """Import the object that ``module:name`` denotes."""
     module, name = place.split(":")
     return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True)
 class ShapeEntry:
-    """A shape of data: the record of its settings, what reads and protects it, the keys of a job for its sources."""
+    """A shape of data: its options record, its implementation, and the job keys of its sources."""
 
     settings: str
     work: str
@@ -32,14 +32,14 @@ class ShapeEntry:
 
     @cached_property
     def options(self) -> "type[RunOptions]":
-        """The record of declared settings; its docstring is the help of its command."""
+        """The record of declared settings; its docstring is the help of the command."""
         found: type[RunOptions] = load(self.settings)
         return found
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form in which a shape is released: what reads and checks such a folder, and what words and compares it."""
+    """A form of release of a shape: the code that reads, checks, words and compares such a folder."""
 
     manifest: str  # the type of its manifest
     checker: str  # what verifies a folder of it; loads no search, no kernels and nothing that protects

@@ -1,4 +1,4 @@
-"""What a release of code sets is compared with, read again as it was read then."""
+"""The original of a release of code sets, read again with the same settings for verification."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +15,14 @@ from cloister.verification.driver import Request
 
 @dataclass(frozen=True)
 class CodesOriginal:
-    """What only the custodian has: the code sets, and the crosswalk written with the release, if it is given."""
+    """The original for verification, which only the custodian has: code sets, and the crosswalk if it was given."""
 
     given: GivenCodes
     crosswalk: pl.DataFrame | None
 
 
 def read_original(request: Request, settings: SharedCodesSettings) -> CodesOriginal | None:
-    """Return the original and its crosswalk; the original may have been read before."""
+    """Return the original code sets and the crosswalk; None if the request names no original."""
     given, words = request.original, request.words
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""The script of a release where its records are: one SELECT of PostgreSQL, DuckDB or Spark.
+"""The verification script as a single SELECT for PostgreSQL, DuckDB or Spark, where the records are.
 
 Views and temporary tables of the script become parts of a WITH clause. An account that may only read can run it,
 nothing stays in the database, and no table there is hidden by one of ours.
@@ -20,7 +20,7 @@ BY_BYTES = {"postgres": ' COLLATE "C"', "duckdb": ' COLLATE "binary"', SPARK: " 
 
 @dataclass(frozen=True)
 class TableLocation:
-    """Where the records of a release are.
+    """The location of the records of a release.
 
     ``dialect``: of SQL, as `sqlglot` names it; ``name``: what the script calls the table; ``records``: a query of its
     columns as text; ``columns``: a query of the names and the places of the columns that are there
@@ -33,7 +33,7 @@ class TableLocation:
 
 
 def table_in_database(dialect: str, table: str, columns: Sequence[str]) -> TableLocation:
-    """Return the place of a table that may have a schema before its name."""
+    """Return the location of a table; its name may have a schema prefix."""
     *schema, name = table.split(".")
     # DuckDB would take a table for the part of the WITH clause that has its name.
     parts = [*(schema or ["main"] * (dialect == "duckdb")), name]
@@ -47,7 +47,7 @@ def table_in_database(dialect: str, table: str, columns: Sequence[str]) -> Table
 
 
 def as_texts(dialect: str, table: str, columns: Mapping[str, str]) -> str:
-    """Return a query of columns, by the names that they have there, as text that is compared by its bytes.
+    """Return a query of columns, by their names in the database, as text that is compared byte by byte.
 
     An empty text is missing, as it is in files.
     """
@@ -60,22 +60,22 @@ def as_texts(dialect: str, table: str, columns: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class ScriptThere(Script):
-    """A script of records that are not in the folder of the release."""
+    """The script for records that are in a database."""
 
     place: TableLocation
 
     def text(self, folder: str = "", frames: Mapping[str, str] = MappingProxyType({})) -> str:  # noqa: ARG002
-        """Return the script in its dialect."""
+        """Return the script in the dialect of the database."""
         return self.select().sql(dialect=self.place.dialect, pretty=True) + "\n"
 
     def select(self) -> exp.Select:
-        """Return the script as one SELECT, which `sqlglot` can write in any dialect."""
+        """Return the script as a single SELECT, which `sqlglot` can write in any dialect."""
         there = {self.place.name: self.place.records, COLUMNS: self.place.columns}
         return _as_one_select(super().text(frames=there))
 
 
 def _as_one_select(script: str) -> exp.Select:
-    """Return statements of DuckDB that make views and temporary tables, and a SELECT, as one SELECT."""
+    """Return one SELECT in place of DuckDB statements that make views and temporary tables."""
     *made, result = [one for one in sqlglot.parse(script, read="duckdb") if one is not None]
     assert isinstance(result, exp.Select)
     for one in made:

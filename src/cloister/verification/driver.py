@@ -1,4 +1,4 @@
-"""How any release folder is checked again: one driver, over a `Checker` for each form of release (decision 14).
+"""Verification of any release folder: one driver, with a `Checker` for each form of release (decision 14).
 
 A checker and what it imports load no search, no kernels and nothing that protects.
 """
@@ -37,7 +37,7 @@ CHECKED = (
 
 @dataclass(frozen=True)
 class Request:
-    """What the recipient expects of a release, whatever its manifest says, and what the custodian compares it with.
+    """The expectations of the recipient, independent of the manifest, and the custodian's data for comparison.
 
     The fields are those of `verify_folder`; ``engine``: the database or the Spark that checks a table where it is.
     """
@@ -59,13 +59,13 @@ class Request:
 
     @property
     def is_particular(self) -> bool:
-        """Whether it asks for more than every release promises."""
+        """Whether the request asks for more than every release guarantees."""
         objects = (self.original, self.k, self.m, self.crosswalk, self.privacy, self.policy, self.visit)
         more = self.hierarchies or self.populations or self.quasi_identifiers or self.words != ReadingWords()
         return bool(more) or any(one is not None for one in (*objects, self.attributes, self.plan))
 
     def secret(self) -> pl.DataFrame | None:
-        """Return the crosswalk: a table, or the file of one."""
+        """Return the crosswalk, read from its file if necessary; None without one."""
         if self.crosswalk is None:
             return None
         if isinstance(self.crosswalk, str | Path):
@@ -74,7 +74,7 @@ class Request:
 
 
 def origins(crosswalk: pl.DataFrame | None, ids: pl.Series, n_released: int) -> NDArray[np.int64] | None:
-    """Return the place, among the ids of the original, of what each released number stands for; None if not known."""
+    """Return the position, among the original ids, of each released record; None if it is not known."""
     if crosswalk is None:
         return None
     if crosswalk.columns != ["released", "original"]:
@@ -96,7 +96,7 @@ OTHER_SCRIPT = ("script", f"whether {SCRIPT} checks the promises: it is not the 
 
 
 def has_other_script(path: Path, script: Script | None, listed: Collection[str]) -> bool:
-    """Return whether a script that a folder lists is another one than its promises lead to."""
+    """Return whether the script in a folder differs from the one that its guarantee requires."""
     return SCRIPT in listed and (script is None or path.read_bytes() != script.text().encode())
 
 
@@ -107,7 +107,7 @@ O = TypeVar("O")  # noqa: E741  (the original)
 
 @dataclass(frozen=True)
 class ReleaseUnderCheck(Generic[M, F, O]):
-    """A release folder with its manifest and files as read, what it is compared with, and what is expected of it."""
+    """A release folder with its parsed manifest and files, the original if given, and the expectations."""
 
     folder: Path
     manifest: M
@@ -116,40 +116,40 @@ class ReleaseUnderCheck(Generic[M, F, O]):
     request: Request
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return what the script of the release finds in its files."""
+        """Return the findings of the release's script on its files."""
         script = script_of(self.manifest)  # type: ignore[arg-type]
         return () if script is None else script.run(self.folder, [MANIFEST, *self.manifest.files])
 
 
 class Checker(ABC, Generic[M, F, O]):
-    """What is special in checking releases of one form."""
+    """The checks that are particular to one form of release."""
 
     def fetch(self, _manifest: M, _request: Request) -> F | None:
-        """Return the records that are in a database; None where the folder has them."""
+        """Return the records from a database; None if the folder contains them."""
         return None
 
     @abstractmethod
     def read_files(self, folder: Path, manifest: M) -> F:
-        """Read the released files; an `InputError` means that they are not those of a release."""
+        """Read the released files; an `InputError` means that they are not the files of such a release."""
 
     @abstractmethod
     def read_original(self, request: Request, manifest: M, files: F) -> O | None:
-        """Return what the release is compared with, read as it was read then."""
+        """Return the original for comparison, read with the settings of the release."""
 
     @abstractmethod
     def verify(self, release: ReleaseUnderCheck[M, F, O]) -> Verdict:
-        """Recompute from the files what is promised, by means that share nothing with what protects."""
+        """Recompute the guarantee from the files, without code that the protection uses."""
 
     @abstractmethod
     def derive(self, release: ReleaseUnderCheck[M, F, O]) -> Derived:
-        """Return what follows from files that keep the promise."""
+        """Return the parts that follow from the files, after the guarantee is verified."""
 
     def contradictions(self, _release: ReleaseUnderCheck[M, F, O]) -> list[str]:
-        """Return what the manifest states that files or original rule out, in sentences."""
+        """Return statements of the manifest that the files or the original contradict, in sentences."""
         return []
 
     def unmet_expectations(self, _release: ReleaseUnderCheck[M, F, O]) -> list[str]:
-        """Return what the recipient expects that does not hold, in sentences; asked of a release that holds."""
+        """Return the recipient's expectations that the verified release does not meet, in sentences."""
         return []
 
 
@@ -157,7 +157,7 @@ AnyChecker: TypeAlias = Checker[Any, Any, Any]
 
 
 def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:
-    """Check hashes, types, promise, facts, codebook, report and expectations, until a step fails."""
+    """Check hashes, types, guarantee, facts, codebook, report and expectations, until a step fails."""
     # Types come first: all that follows reads the manifest, and what fits no type could say anything.
     try:
         stated = parse_manifest(manifest)

@@ -1,4 +1,4 @@
-"""Any release folder, checked again from its files: `verify_folder`. Loads neither the search nor the kernels."""
+"""Verification of any release folder from its files: `verify_folder`. Loads neither the search nor the kernels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -110,7 +110,7 @@ def verify_folder(
 
 
 def _without_failures(place: Path, request: Request) -> Verdict:
-    """Return the verdict on a release or a job, in which nothing failed."""
+    """Return the verdict on a release or a job; raise `GuaranteeViolation` if a check fails."""
     manifest = read_manifest(place)
     verdict = _of_job(place, manifest, request) if is_job(manifest) else _of_release(place, manifest, request)
     if verdict.failures:
@@ -122,7 +122,7 @@ def _without_failures(place: Path, request: Request) -> Verdict:
 
 
 def _of_job(place: Path, manifest: Manifest, request: Request) -> Verdict:
-    """Return the verdict on all parts; what is expected of a release is expected of the one part of a job."""
+    """Return the verdict on all parts of a job; expectations are possible only for a job with one part."""
     if len(part_names(manifest)) > 1 and request.is_particular:
         raise InputError(
             f"{place.name} belongs to a job, which is checked as a whole. Compare or set expectations for one part: "

@@ -1,4 +1,4 @@
-"""A release checked by SQL alone: the script ``verify.sql``, rendered from the manifest, and run by DuckDB.
+"""Verification of a release by SQL: the script ``verify.sql``, rendered from the manifest and run by DuckDB.
 
 A recipient without cloister runs the script, and so does `cloister verify`. Each shape has it as a template in its
 ``verify`` folder: first views, each with a comment that says what its rows are, then one row for each promise.
@@ -56,7 +56,7 @@ READABLE = "verify.sql can be run on the files, as on those of such a release"
 
 @dataclass(frozen=True)
 class Finding:
-    """A promise, and how often it is broken; None where the released files do not suffice to check it."""
+    """A promise, and the number of its violations; None if the released files are insufficient for the check."""
 
     promise: str
     violations: int | None
@@ -64,7 +64,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Script:
-    """The promises of one release: a template, by its path in the package, and what the manifest states.
+    """The script that checks one release: a template, by its path in the package, and facts of the manifest.
 
     Filters of templates: ``text`` writes a text of SQL, ``file`` the name of a released file, ``comment`` a line of a
     comment, ``listed`` a list in lines; ``each`` fills a pattern with every name.
@@ -84,7 +84,7 @@ class Script:
         return _environment().get_template(self.template).render({**self.facts, **where}).strip() + "\n"
 
     def run(self, folder: Path, names: Iterable[str]) -> tuple[Finding, ...]:
-        """Return what the script finds in a folder, of which it reads the files of these names.
+        """Run the script on the named files of a folder, and return its findings.
 
         Files that DuckDB cannot read as those of such a release are a broken promise; no value is quoted.
 
@@ -97,7 +97,7 @@ class Script:
             return read_findings(_rows(self.text(before), [before + name for name in names], {}))
 
     def run_on(self, frames: Mapping[str, pl.DataFrame | str]) -> tuple[Finding, ...]:
-        """Return what the script finds in memory: dataframes, or the text of JSON files, by the names of their files.
+        """Run the script on dataframes, or on the text of JSON files, by file name, and return its findings.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Script:
         return read_findings(self.rows_on(frames))
 
     def rows_on(self, frames: Mapping[str, pl.DataFrame | str]) -> list[tuple[object, ...]] | None:
-        """Return the rows of the result in memory; None where DuckDB cannot read the dataframes; see `run_on`."""
+        """Return the result rows of `run_on`; None if DuckDB cannot read the dataframes."""
         tables = {name: f"frame_{place}" for place, name in enumerate(frames, start=1)}
         held = {
             tables[name]: pl.DataFrame({"content": [one]}) if isinstance(one, str) else _as_text(one)
@@ -117,13 +117,13 @@ class Script:
 
 
 def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """All columns as text; a name with a NUL, which ends names in Arrow, is another one."""
+    """Return all columns as text; a name with a NUL, which ends names in Arrow, is replaced."""
     names = [f"\N{REPLACEMENT CHARACTER}{place}" if "\0" in name else name for place, name in enumerate(frame.columns)]
     return pl.DataFrame([as_held(column).alias(name) for column, name in zip(frame, names, strict=True)])
 
 
 class _Held:
-    """A dataframe as DuckDB reads it as often as it likes, without PyArrow."""
+    """A dataframe that DuckDB can read repeatedly, without PyArrow."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self.frame = frame
@@ -133,7 +133,7 @@ class _Held:
 
 
 def _rows(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -> list[tuple[object, ...]] | None:
-    """Run a script on files and dataframes; None where it fails."""
+    """Run a script on files and dataframes, and return its rows; None if it fails."""
 
     def run(connection: "DuckDBPyConnection") -> list[tuple[object, ...]]:
         for name, frame in frames.items():
@@ -160,14 +160,14 @@ def _rows(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -
 
 
 def read_findings(rows: Sequence[tuple[object, ...]] | None) -> tuple[Finding, ...]:
-    """Return the rows of the result of a script as findings; None is that of a script that could not be run."""
+    """Return the result rows of a script as findings; None, for a failed script, becomes a violation."""
     if rows is None:
         return (Finding(READABLE, 1),)
     return tuple(Finding(str(promise), None if n is None else int(str(n))) for promise, n in rows)
 
 
 def note(checks: Checks, findings: Iterable[Finding]) -> bool:
-    """Note promises that are kept or broken, and return whether none is broken.
+    """Add the findings to the checks, and return whether no promise is broken.
 
     A promise without a number is for anyone who has what the files lack: the original, a policy or a population.
     """
@@ -180,7 +180,7 @@ def note(checks: Checks, findings: Iterable[Finding]) -> bool:
 
 @contextmanager
 def _prefix(folder: Path) -> Iterator[str]:
-    """Yield what leads DuckDB to the files of a folder, whatever its name: patterns, and bytes that are no text."""
+    """Yield the path prefix by which DuckDB finds files of a folder, even if its name is a pattern or is not text."""
     if not os.path.isdir(DESCRIPTORS):
         yield re.sub(r"[*?\[]", r"[\g<0>]", f"{folder.absolute()}/")
         return
@@ -221,7 +221,7 @@ def _environment() -> "Environment":
 
 
 def literal(text: str) -> str:
-    """Return a text of SQL in one line; marks that cannot be printed are written by their numbers."""
+    """Return a text as an SQL literal in one line; unprintable characters are written by their numbers."""
     parts = [
         " || ".join(f"chr({ord(mark)})" for mark in part) if odd else "'" + part.replace("'", "''") + "'"
         for odd, group in groupby(text, key=_is_unprintable)
@@ -235,17 +235,17 @@ def _is_unprintable(mark: str) -> bool:
 
 
 def identifier(name: str) -> str:
-    """Return a name of SQL."""
+    """Return a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def in_one_line(text: str) -> str:
-    """Return a text in one line of printable characters, as a comment holds it."""
+    """Return a text as one line of printable characters, for a comment."""
     return "".join(" " if _is_unprintable(mark) else mark for mark in text)
 
 
 def names_in_sql(columns: Iterable[str], *folders: str, ours: Iterable[str] = ()) -> dict[str, str]:
-    """Return a name in SQL for each column, which is that of the column where it can be.
+    """Return an SQL name for each column: its own name where possible.
 
     Names of SQL are not empty, have no marks that end a line, and differ in more than capitals, also from ``ours`` and
     from all words of the templates in these folders of the package.
@@ -264,7 +264,7 @@ def names_in_sql(columns: Iterable[str], *folders: str, ours: Iterable[str] = ()
 
 
 def in_lines(parts: Iterable[str], between: str = ", ", indent: int = 7) -> str:
-    """Return parts of a list, as many in a line as fit."""
+    """Return the parts of a list, as many on each line as fit."""
     rows, line = [], ""
     words = [*parts]
     for place, part in enumerate(words):

@@ -1,4 +1,4 @@
-"""Code sets as read and numbered, the form that every method starts from."""
+"""Code sets as read and numbered: the input of every method."""
 
 import re
 from collections import Counter
@@ -33,7 +33,7 @@ ID, CODES = "id", "codes"
 
 
 def plain_code(code: str, *, repeats: bool) -> str:
-    """Return a code as users name it: where diagnoses repeat, without the number of the occurrence.
+    """Return a code as users name it: without the number of its occurrence if diagnoses repeat.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def plain_code(code: str, *, repeats: bool) -> str:
 
 
 def occurrence(code: str) -> tuple[str, int] | None:
-    """Return a numbered code and which occurrence of it is meant, from 1; None where none is numbered.
+    """Return a numbered code and the number of its occurrence, from 1; None for codes without a number.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def occurrence(code: str) -> tuple[str, int] | None:
 
 
 def occurrences(vocabulary: Sequence[str]) -> tuple[Keys, Keys]:
-    """Return where the first occurrence of each numbered code stands, and which one it is; 0 where none is numbered.
+    """Return the place of the first occurrence of each numbered code, and the occurrence; 0 for codes without a number.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class CodesByRecord:
 
 
 def codes_by_record(source: CodeSource) -> CodesByRecord:
-    """Return the codes of each record as they were read; whether they can be written is for `check_writable`."""
+    """Return the codes of each record as read; `check_writable` checks whether they can be written."""
     if source.layout == "wide":
         names = _in_order(pl.concat([words.unique() for _, words in _slices(source)]).unique())
         kind, width = pl.Enum(names), max(1, len(names))
@@ -106,7 +106,7 @@ def codes_by_record(source: CodeSource) -> CodesByRecord:
 
 
 def counted_once(names: list[str], keys: Keys, *, repeats: bool) -> tuple[list[str], Keys]:
-    """Return names and keys without repetitions: each code once a record, or its n-th occurrence an item of its own."""
+    """Return names and keys without repetitions: each code once per record, or each occurrence as a separate item."""
     is_first = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
     if not repeats:
@@ -147,7 +147,7 @@ def _in_order(distinct: pl.Series) -> list[str]:
 
 
 def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> None:
-    """Refuse codes that could not be distinguished in the released file."""
+    """Reject codes that would be indistinguishable in the released file."""
     column = source.columns.codes or source.columns.code
     codes = pl.Series(names, dtype=pl.String)
     if codes.str.contains("\0", literal=True).any():
@@ -174,7 +174,7 @@ def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> No
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeSets:
-    """One non-empty set of codes a patient.
+    """Nonempty sets of codes, one per patient.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class CodeSets:
         *,
         repeats: bool = False,
     ) -> "CodeSets":
-        """Make code sets of lists of codes; a code that is repeated counts once, or is numbered if ``repeats``.
+        """Make code sets from lists of codes; repeated codes count once, or are numbered if ``repeats``.
 
         A text is several codes, separated as in a file: by spaces, commas, semicolons or bars. A mapping is from ids to
         the codes of each patient.
@@ -244,7 +244,7 @@ class CodeSets:
         repeats: bool = False,
         drop_empty: bool = False,
     ) -> "CodeSets":
-        """Make code sets of a dataframe: one row a patient (``codes``), or one code a row (``id`` and ``code``).
+        """Make code sets from a dataframe: one row per patient (``codes``), or one code per row (``id`` and ``code``).
 
         Examples
         --------
@@ -259,7 +259,7 @@ class CodeSets:
 
     @classmethod
     def of_all(cls, vocabulary: tuple[str, ...], *, repeats: bool) -> "CodeSets":
-        """Return one record that holds every code: of a release, to make a policy anew."""
+        """Return a single record with every code of a release, for making a policy again."""
         n_codes = len(vocabulary)
         items = np.arange(n_codes, dtype=np.int32)
         return cls(vocabulary, np.array([0, n_codes], dtype=np.int64), items, None, repeats)
@@ -277,7 +277,7 @@ class CodeSets:
         drop_empty: bool = False,
         **how: Unpack[HowRead],
     ) -> "CodeSets":
-        """Read code sets from CSV (also gzip'd) or Parquet; codes are text always.
+        """Read code sets from CSV (also gzip'd) or Parquet; codes are always text.
 
         One patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line (``id,code``): of
         columns that are not named, the first of the usual names is taken. Commas, semicolons and bars separate codes as
@@ -291,20 +291,20 @@ class CodeSets:
 
     @property
     def n_records(self) -> int:
-        """How many patients there are."""
+        """The number of patients."""
         return self.offsets.size - 1
 
     @property
     def n_codes(self) -> int:
-        """How many codes the vocabulary has."""
+        """The number of codes in the vocabulary."""
         return len(self.vocabulary)
 
     def supports(self) -> Integers:
-        """Records that hold each code, shape (n_codes,) int64."""
+        """The number of records that contain each code, shape (n_codes,) int64."""
         return np.bincount(self.items, minlength=self.n_codes).astype(np.int64, copy=False)
 
     def items_by_code(self) -> dict[str, list[int]]:
-        """Positions in the vocabulary of each code as users name it: all its occurrences where diagnoses repeat."""
+        """The positions in the vocabulary of each code as users name it; all its occurrences if diagnoses repeat."""
         found: dict[str, list[int]] = {}
         for item, code in enumerate(self.vocabulary):
             found.setdefault(plain_code(code, repeats=self.repeats), []).append(item)
@@ -319,7 +319,7 @@ def _of_text(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class GivenCodes:
-    """Code sets as they were given: by a file, or as objects, which are called so and have no lines."""
+    """Code sets from a file, or from objects, for which messages use a generic name and no line numbers."""
 
     codes: CodeSets
     name: str = "code sets"
@@ -336,7 +336,7 @@ class GivenCodes:
     attributes: AttributesTable | None = None  # auxiliary ones, a row a record
 
     def original_ids(self) -> pl.Series:
-        """Return what a crosswalk calls each patient: the id, or the number of the record in the file."""
+        """Return the original name of each patient in a crosswalk: the id, or the record number in the file."""
         lines = np.arange(self.codes.n_records) if self.lines is None else self.lines
         return pl.Series(lines + 1) if self.codes.ids is None else self.codes.ids
 
@@ -344,7 +344,7 @@ class GivenCodes:
 def encode(
     source: CodeSource, *, repeats: bool = False, drop_empty: bool = False, attributes: Source | None = None
 ) -> GivenCodes:
-    """Number the codes of every record; ``attributes``: a row for each patient, those without codes too.
+    """Number the codes of every record; ``attributes``: one row for each patient, also for those without codes.
 
     If ``repeats``, the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else it counts once.
 
@@ -406,7 +406,7 @@ def read_given(
     usual_delimiter: str | None = None,
     **how: Unpack[HowRead],
 ) -> GivenCodes:
-    """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
+    """Read code sets with their source; ``usual_delimiter`` is used if none can be detected."""
     source, beside = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how), None
     if attributes is not None:
         beside = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})

@@ -1,4 +1,4 @@
-"""The manifest of code sets as types, their codebook and data file: what does not depend on the method."""
+"""The manifest, codebook and data file of code sets, as far as they do not depend on the method."""
 
 import re
 from collections.abc import Mapping
@@ -173,13 +173,13 @@ class CodesManifest(ManifestHead):
 
 
 def columns_of(ids: str) -> CodeDataColumns:
-    """Return what the columns of the data file are."""
+    """Return the columns of the data file, with their roles."""
     numbered = {"id": NumberColumn(role="identifier", ids="number")} if ids == "number" else {}
     return CodeDataColumns(**numbered, codes=CodesColumn(role="codes"))
 
 
 def input_settings(given: GivenCodes, request: CodesRequest, policy: str | None) -> dict[str, object]:
-    """Return the settings that do not depend on the method; the delimiter is set where a file is written."""
+    """Return the settings that do not depend on the method; the delimiter is set when a file is written."""
     columns = given.columns
     return {
         "source": given.name,
@@ -195,7 +195,7 @@ def input_settings(given: GivenCodes, request: CodesRequest, policy: str | None)
 
 
 def describe_code_sets(given: GivenCodes, settings: SharedCodesSettings, method: str) -> Manifest:
-    """Return what is stated of any release of code sets; what distinguishes patients is an id, or nothing."""
+    """Return the stated parts of any release of code sets; an id distinguishes patients, or nothing does."""
     has_ids = given.columns.id is not None or given.codes.ids is not None
     return {
         "shape": "codes",
@@ -207,12 +207,12 @@ def describe_code_sets(given: GivenCodes, settings: SharedCodesSettings, method:
 
 
 def has_sets(policy: str | None) -> bool:
-    """Return whether what became of the sets of a policy is published: of frequent sets it is not."""
+    """Return whether the outcome of a policy's sets is published: for frequent sets it is not."""
     return policy is not None and not is_support(policy)
 
 
 def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
-    """Return how many patients were omitted: some without codes, and a few without any code that is released.
+    """Return the number of suppressed patients: those without codes, and a few without any released code.
 
     Of fewer than k only a bound is published. The few, fewer than k, are never counted, nor is what they follow from.
     """
@@ -222,7 +222,7 @@ def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
 
 
 def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
-    """Return one row a record, its codes separated by spaces, in the order of the UTF-8 bytes of that text.
+    """Return one row per record, with codes separated by spaces, in the order of the text's UTF-8 bytes.
 
     Occurrences of a code are not numbered: it stands as often as it occurs. ``numbered`` numbers the rows.
 
@@ -235,14 +235,14 @@ def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
 
 
 def frame_codes(column: pl.Series, numbered: bool) -> pl.DataFrame:
-    """Return the column of codes with the numbers of its rows before it, if it is numbered."""
+    """Return the column of codes, preceded by row numbers if it is numbered."""
     return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column]) if numbered else column.to_frame()
 
 
 def codebook_of_codes(
     meanings: Mapping[str, str], of_numbers: str | None, beside: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Return the codebook of codes or terms by what they mean, and of numbers and auxiliary attributes, if any."""
+    """Return the codebook of codes or terms by meaning, and of numbers and auxiliary attributes, if any."""
     rows: list[Row] = [] if of_numbers is None else [(ID, "identifier", None, None, None, of_numbers)]
     rows += [(CODES, "codes", None, None, text, meaning) for text, meaning in meanings.items()]
     columns = [] if beside is None else beside.get_columns()

@@ -1,4 +1,4 @@
-"""What can be asked of code sets, each setting declared once: for the command line and for jobs."""
+"""The settings of code sets, each declared once: for the command line and for jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -173,12 +173,12 @@ class CodesOptions(CodedOptions, CodesSettings):
 
     @property
     def measures_workload(self) -> bool:
-        """Whether the custodian gets the error of counts; the command line writes it to a folder."""
+        """Whether the custodian receives the error of counts; the command line writes it to a folder."""
         return self.custodian_dir is not None
 
     @classmethod
     def is_whole(cls, keywords: Keywords) -> bool:
-        """Whether a release by these settings has all codes of a patient together."""
+        """Whether a release with these settings contains all codes of a patient together."""
         return bool(keywords.get("method", DISASSOCIATION) != DISASSOCIATION)
 
     data: Annotated[

@@ -42,7 +42,7 @@ POLICY_FILES: dict[str, tuple[type, str, str]] = {
 
 @lru_cache(maxsize=1)
 def gwas_diseases() -> dict[str, tuple[str, ...]]:
-    """Return the beginnings of the ICD-9-CM codes of each disease, without dot."""
+    """Return the prefixes of the ICD-9-CM codes of each disease, without dot."""
     from importlib.resources import files  # slow to import, and only this policy needs it
 
     text = files("cloister.shapes.codes").joinpath("diseases", "gwas_diseases.csv").read_text(encoding="utf-8")
@@ -52,13 +52,13 @@ def gwas_diseases() -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class SupportQuery:
-    """How many patients have each set of a policy of frequent sets together: at least ``percent`` of them."""
+    """The number of patients that have each set of a policy of frequent sets: at least ``percent`` of them."""
 
     percent: float
     n_records: int
 
     def check(self, k: int) -> None:
-        """Refuse sets that k patients or fewer may have: by keeping them together the release would tell them."""
+        """Reject sets that k patients or fewer may have: keeping them together would reveal them."""
         least = least_support(self.percent, self.n_records)
         if least <= k:
             smallest = math.ceil(round((k + 1) * 100 * FINENESS / max(1, self.n_records), 6)) / FINENESS
@@ -106,7 +106,7 @@ class UtilityPolicy:
 
     @classmethod
     def of(cls, constraints: Mapping[str, Iterable[str]], spec: str = "given") -> "UtilityPolicy":
-        """Make a policy of sets of codes by name; a set without codes is refused."""
+        """Make a policy from named sets of codes; reject a set without codes."""
         sets = {str(name): frozenset(codes) for name, codes in constraints.items()}
         if empty := [name for name, codes in sets.items() if not codes]:
             have = "has" if len(empty) == 1 else "have"
@@ -115,13 +115,13 @@ class UtilityPolicy:
 
     @classmethod
     def from_json(cls, path: str | Path) -> "UtilityPolicy":
-        """Read a policy: an object from name to list of codes."""
+        """Read a policy from JSON: an object from names to lists of codes."""
         path = Path(path)
         return cls.of(read_policy_file(path, "utility"), path.name or str(path))
 
     @classmethod
     def by_level(cls, codes: CodeSets, level: int, classification: str | None = None) -> "UtilityPolicy":
-        """Put codes together that share a category (1), section (2) or chapter (3), by ICD-9-CM or ICD-10-CM."""
+        """Group codes that share a category (1), section (2) or chapter (3), by ICD-9-CM or ICD-10-CM."""
         if level not in LEVELS:
             raise InputError(f"A utility policy by level has level 1, 2 or 3, not {level!r}.")
         groups: dict[str, list[str]] = {}
@@ -131,7 +131,7 @@ class UtilityPolicy:
 
     @classmethod
     def similar(cls, codes: CodeSets, size: int, classification: str | None = None) -> "UtilityPolicy":
-        """Put ``size`` codes at a time together that are next to each other in the classification."""
+        """Group ``size`` codes at a time that are adjacent in the classification."""
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise InputError(f"A utility policy by similarity needs a number of codes from 1 on, not {size!r}.")
         found = _paths(codes, classification)
@@ -142,7 +142,7 @@ class UtilityPolicy:
 
     @classmethod
     def frequent(cls, codes: CodeSets, percent: float) -> "UtilityPolicy":
-        """Put codes together that at least this percentage of the patients have together: 0.625 is 0.625 %."""
+        """Group codes that at least this percentage of the patients have together: 0.625 means 0.625 %."""
         itemsets = frequent_itemsets(codes.offsets, codes.items, least_support(percent, codes.n_records))
         used: set[str] = set()
         chosen: dict[str, list[str]] = {}
@@ -157,7 +157,7 @@ class UtilityPolicy:
 
     @classmethod
     def gwas(cls, codes: CodeSets) -> "UtilityPolicy":
-        """Put the codes of each of 18 diseases together that genome-wide association studies look into.
+        """Group the codes of each of 18 diseases that genome-wide association studies examine.
 
         Codes are ICD-9-CM, with or without dot; diseases that nobody has are omitted.
 
@@ -181,30 +181,30 @@ class UtilityPolicy:
         return cls.of(present, GWAS)
 
     def for_k(self, k: int) -> "UtilityPolicy":
-        """Return the policy, if it has no frequent sets that k patients or fewer may have."""
+        """Return the policy, or raise an error if it has frequent sets that k patients or fewer may have."""
         if self.support is not None:
             self.support.check(k)
         return self
 
     def on(self, codes: CodeSets) -> "UtilityPolicy":
-        """Return the policy, if all its codes are codes of the data."""
+        """Return the policy, or raise an error if the data do not contain all its codes."""
         known_codes((code for each in self.constraints for code in each), codes, "utility policy")
         return self
 
     def within(self, codes: CodeSets) -> "UtilityPolicy":
-        """Return the policy for data that have fewer codes: the others omitted, and sets without any."""
+        """Return the policy for data with fewer codes: without the other codes, and without empty sets."""
         known = codes.items_by_code()
         left = [(each & known.keys(), name) for each, name in zip(self.constraints, self.names, strict=True)]
         sets = [(frozenset(each), name) for each, name in left if each]
         return replace(self, constraints=tuple(each for each, _ in sets), names=tuple(name for _, name in sets))
 
     def item_numbers(self, codes: CodeSets) -> list[tuple[int, ...]]:
-        """Return the constraints as ascending positions in the vocabulary, every occurrence of a code that repeats."""
+        """Return the constraints as ascending positions in the vocabulary, with every occurrence of a repeated code."""
         items = codes.items_by_code()
         return [tuple(sorted(item for code in each for item in items[code])) for each in self.on(codes).constraints]
 
     def n_uncovered(self, codes: CodeSets) -> int:
-        """Return how many codes of the data are in no set."""
+        """Return the number of codes of the data that are in no set."""
         return len(codes.items_by_code()) - sum(map(len, self.constraints))
 
 
@@ -216,7 +216,7 @@ class PolicyWords(NamedTuple):
     classification: str | None
 
     def fits(self, other: "PolicyWords | None") -> bool:
-        """Whether these words may mean what others do: a classification that is not said may be any."""
+        """Return whether these words may mean the same as others: an unstated classification may be any."""
         return other is not None and self[:2] == other[:2] and self.classification in (None, other.classification)
 
 
@@ -234,22 +234,22 @@ def _parts(spec: str) -> PolicyWords | None:
 
 
 def is_built(spec: str) -> bool:
-    """Return whether the words for a policy name a builder, which looks at the codes, and no file."""
+    """Return whether the words of a policy name a builder, which uses the codes, and not a file."""
     return _parts(spec) is not None
 
 
 def is_support(spec: str) -> bool:
-    """Whether words are those of a policy of frequent sets."""
+    """Return whether the words denote a policy of frequent sets."""
     return spec.startswith(f"{BY_SUPPORT}:")
 
 
 def is_made_of_codes(spec: str) -> bool:
-    """Whether words say how a policy is made of the codes alone, so that it can be made anew from a release."""
+    """Return whether the words make a policy from codes only, so that a release suffices to make it again."""
     return is_built(spec) and not is_support(spec)
 
 
 def policy_words(spec: str) -> PolicyWords | None:
-    """Return what words say; None where they make no policy of any codes.
+    """Parse the words of a policy; None if they make no policy of any codes.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def policy_words(spec: str) -> PolicyWords | None:
 
 
 def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
-    """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625``, ``gwas`` or a JSON file.
+    """Parse a policy: ``level:1``, ``sim:5``, ``sup:0.625``, ``gwas`` or a JSON file.
 
     Frequent sets that ``k`` patients or fewer may have are refused before they are looked for.
     """
@@ -288,7 +288,7 @@ def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
 
 
 def made_of(spec: str, codes: CodeSets) -> UtilityPolicy | None:
-    """Return the policy that words make of codes; None where they make none."""
+    """Return the policy that the words make from codes; None if they make none."""
     try:
         return parse_policy(spec, codes)
     except InputError:
@@ -309,7 +309,7 @@ def as_published(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
 
 
 def name_classification(spec: str, codes: CodeSets) -> str:
-    """Return words for a policy with the classification that they mean for these codes: ``level:1/icd9``.
+    """Return the words of a policy with the classification that they mean for these codes: ``level:1/icd9``.
 
     Where codes are suppressed the other classification may know more of those that are left.
     """
@@ -319,7 +319,7 @@ def name_classification(spec: str, codes: CodeSets) -> str:
 
 
 def known_codes(names: Iterable[str], codes: CodeSets, what: str) -> tuple[str, ...]:
-    """Return these codes, each once, if they are codes of the data."""
+    """Return these codes, each once, or raise an error if the data do not contain them."""
     once = tuple(dict.fromkeys(names))
     if unknown := sorted({*once} - codes.items_by_code().keys()):
         raise InputError(
@@ -354,7 +354,7 @@ def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
 
 
 def read_policy_file(path: Path, what: str) -> Any:
-    """Return the sets of codes in a JSON file, as they are written there; each name once."""
+    """Return the sets of codes in a JSON file, unchanged; each name must be unique."""
     kind, form, words = POLICY_FILES[what]
     name = path.name or str(path)
     try:

@@ -1,4 +1,4 @@
-"""What is requested of code sets: settings and workloads.
+"""The request for code sets: settings and workloads.
 
 A workload is the case counts that a release should answer well. Source: Loukides et al. (2014), Journal of Biomedical
 Informatics 50, section 6.1: sets of codes that a share of the patients have, and sets of codes drawn at random, a
@@ -34,14 +34,14 @@ class CodesWorkload:
 
 
 def frequent_workload(codes: CodeSets, percent: float) -> CodesWorkload:
-    """Ask for every set of up to four codes that at least this percentage of the patients have."""
+    """Return queries for every set of up to four codes that at least this percentage of the patients have."""
     least = least_support(percent, codes.n_records)
     itemsets = frequent_itemsets(codes.offsets, codes.items, least, largest=LARGEST_QUERY)
     return CodesWorkload(f"frequent:{percent:g}", tuple(itemset.items for itemset in itemsets))
 
 
 def random_workload(codes: CodeSets, n_queries: int, seed: int = 0) -> CodesWorkload:
-    """Ask for sets of one to four codes drawn at random, as many of each size."""
+    """Return queries for random sets of one to four codes, equally many of each size."""
     if not FEWEST <= n_queries <= MOST_QUERIES:
         raise InputError(f"A random workload has {FEWEST} to {MOST_QUERIES:,} queries, not {n_queries}.")
     generator = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ def random_workload(codes: CodeSets, n_queries: int, seed: int = 0) -> CodesWork
 
 
 def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> CodesWorkload:
-    """Return a workload by its words: ``frequent:5`` (percent of the patients) or ``random:1000`` (queries)."""
+    """Parse a workload: ``frequent:5`` (percent of the patients) or ``random:1000`` (queries)."""
     kind, _, text = spec.partition(":")
     try:
         number = float(text)
@@ -69,7 +69,7 @@ def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> CodesWorkload:
 
 @dataclass(frozen=True)
 class CodesRequest:
-    """What is asked of code sets, whatever the method."""
+    """The request for code sets, whatever the method."""
 
     k: int  # patients that anyone who knows codes of one must be left with
     _: KW_ONLY
@@ -82,14 +82,14 @@ class CodesRequest:
 
 
 def check_seed(seed: int) -> int:
-    """Return the seed of reconstructions if it is one."""
+    """Return the seed of reconstructions after checking it."""
     seed = int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else seed
     check_value("seed", seed, SEED)
     return seed
 
 
 def check_codes(codes: CodeSets) -> CodeSets:
-    """Return code sets if they can be used."""
+    """Return code sets after checking that they can be used."""
     if not isinstance(codes, CodeSets):
         raise InputError("Code sets are needed, as CodeSets.read or CodeSets.from_records return them.")
     if not codes.n_records:

@@ -1,4 +1,4 @@
-"""Codes of diagnoses, procedures and places: what counts as one, and which rules exclude patients by them.
+"""Codes of diagnoses, procedures and places: which texts are codes, and which rules exclude patients by them.
 
 References
 ----------
@@ -42,7 +42,7 @@ def codes_in(cell: str) -> list[str]:
 
 
 def codings_of(codes: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return for each distinct diagnosis the codings of which it is a code: none, one, or both.
+    """Return for each distinct diagnosis the codings that contain it: none, one, or both.
 
     A code is what belongs to a category of ICD-9-CM or ICD-10-CM; some codes with V or E belong to both.
     """
@@ -55,7 +55,7 @@ def codings_of(codes: Iterable[str]) -> dict[str, frozenset[str]]:
 
 
 def readings(codes: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return for each distinct diagnosis of a column the codings by which it is to be read.
+    """Return for each distinct diagnosis of a column the codings by which it is read.
 
     What belongs to both is read as the rest of the column is, and by both where the rest does not tell. What belongs
     to neither is read by both, so that no misspelt code is overlooked.
@@ -69,7 +69,7 @@ def readings(codes: Iterable[str]) -> dict[str, frozenset[str]]:
 def none_of(
     role: str, values: Sequence[str], codings: frozenset[str] = BOTH, groups: CodeGroups | None = None
 ) -> set[str]:
-    """Return those of the distinct values that are no codes of a role: ``diagnosis`` or ``procedure``.
+    """Return the distinct values that are no codes of a role: ``diagnosis`` or ``procedure``.
 
     Of diagnoses some codings count; and codes of a table of one's own, whose groups are given.
     """
@@ -85,12 +85,12 @@ def none_of(
 
 
 def kinds_of(rules: Iterable[ExclusionRule]) -> tuple[str, ...]:
-    """Kinds of codes that rules name."""
+    """Return the kinds of codes that rules name."""
     named = {rule.kind for rule in rules}
     return tuple(kind for kind in KINDS if kind in named)
 
 
 def shipped_rules(plan: ClaimsPlan) -> list[ExclusionRule]:
-    """The rules of the shipped list that a plan names; all if it names none."""
+    """Return the rules of the shipped list that a plan names; all if it names none."""
     wanted = plan.exclusions.rules
     return [rule for rule in shipped_exclusions() if wanted is None or rule.range.name in wanted]

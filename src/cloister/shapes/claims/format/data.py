@@ -1,4 +1,4 @@
-"""Patients and their claims as read: two tables of text that fit together; and after the steps before the search."""
+"""Patients and their claims as read: two matching tables of text; and their states before the search."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ MANY_DIGITS = re.compile(r"[0-9]{4}")
 
 
 def days_in(text: pl.Series) -> pl.Series:
-    """The days of dates written ``YYYY-MM-DD`` (a time after them is dropped) or ``YYYYMMDD``; null for all else."""
+    """Return the days of dates written ``YYYY-MM-DD`` (later times are ignored) or ``YYYYMMDD``; null for others."""
 
     def read(texts: pl.Series) -> pl.Series:
         iso = texts.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)
@@ -45,17 +45,17 @@ def days_in(text: pl.Series) -> pl.Series:
 
 
 def whole_numbers_in(text: pl.Series) -> pl.Series:
-    """The numbers from 0 on below 10^9, decimals rounded down; null for all else."""
+    """Return the whole numbers from 0 on below 10^9, decimals rounded down; null for others."""
     return map_categories(text, lambda texts: texts.str.extract(WHOLE).cast(pl.Int64))
 
 
 def dates_of(text: pl.Series, table: str) -> pl.Series:
-    """The days of a column of dates, null where missing; see `days_in`."""
+    """Return the days of a column of dates, null where missing; see `days_in`."""
     return _whole(days_in(text), text, table, "dates", "Write dates as YYYY-MM-DD")
 
 
 def numbers_of(values: pl.Series, table: str = "the data") -> pl.Series:
-    """The whole numbers of a column, null where missing; of text see `whole_numbers_in`."""
+    """Return the whole numbers of a column, null where missing; for text see `whole_numbers_in`."""
     if values.dtype.is_integer():
         return values
     advice = "Correct them, or give the column another role"
@@ -73,7 +73,7 @@ def _whole(read: pl.Series, text: pl.Series, table: str, needed: str, advice: st
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Claims:
-    """One row a patient, and any number of claims of each.
+    """Patients, one row each, with any number of claims.
 
     Both have the columns that the plan names, as text, null where missing, and `PATIENT`, the number of the patient
     (uint32), by which claims are joined: they have no ids of patients. Text of claims is packed: they are many, with
@@ -95,7 +95,7 @@ class Claims:
     def read(
         cls, patients: str | Path | Query, claims: str | Path | Query, plan: ClaimsPlan, **how: Unpack[HowRead]
     ) -> "Claims":
-        """Read both (CSV, also gzip'd, Parquet, or a query to a database); codes are text always.
+        """Read both (CSV, also gzip'd, Parquet, or a query to a database); codes are always text.
 
         Parameters
         ----------
@@ -115,11 +115,11 @@ class Claims:
         return claims_of(*tables, plan)
 
     def of(self, table: str) -> pl.DataFrame:
-        """The rows of one file."""
+        """Return the rows of one file."""
         return self.patients if table == "patients" else self.claims
 
     def of_patients(self, wanted: pl.Series, *, others: bool = False) -> "Claims":
-        """The patients whose numbers are ``wanted``, or all ``others``, with their claims."""
+        """Return the patients whose numbers are ``wanted``, or all ``others``, with their claims."""
         patients, claims = (
             frame.filter(frame[PATIENT].is_in(wanted.implode()) ^ others) for frame in (self.patients, self.claims)
         )
@@ -143,7 +143,7 @@ class Claims:
         return joined["row"].to_numpy().astype(np.int64)
 
     def dates(self, role: str, needed_for: str) -> pl.Series:
-        """The days of the column of claims with a role."""
+        """Return the days of the claims' column with a role."""
         column = self.plan.claims.column(role)
         if column is None:
             raise InputError(f"{needed_for} is derived from claims with the role {role}, but no column has it.")
@@ -151,17 +151,17 @@ class Claims:
 
     @property
     def n_without_claims(self) -> int:
-        """Patients that have no claims."""
+        """The number of patients without claims."""
         return self.patients.height - self.claims[PATIENT].n_unique()
 
 
 def years_of(data: Claims) -> pl.Series:
-    """Calendar year of each claim, null where its date is missing."""
+    """Return the calendar year of each claim, null where its date is missing."""
     return data.dates("date", YEAR).dt.year().cast(pl.Int64)
 
 
 def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
-    """Join what was read of two files."""
+    """Join the data of two files."""
     people = _columns(patients, plan.patients.roles, "patients", as_text)
     events = _columns(claims, plan.claims.roles, "claims", pack_text)
     (patient_id,), (claim_id,) = plan.patients.columns("id"), plan.claims.columns("id")
@@ -227,7 +227,7 @@ def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> Inpu
 
 
 def check_contents(data: Claims) -> None:
-    """Refuse dates in a column of days, and free text in a column of sexes."""
+    """Reject dates in a column of days, and free text in a column of sexes."""
     (of_patients, of_claims), found = data.names, []
     for column in data.plan.claims.columns(*OF_DAYS):
         dates = days_in(data.claims[column]).is_not_null()
@@ -246,7 +246,7 @@ def check_contents(data: Claims) -> None:
 
 
 def is_sex(text: str) -> bool:
-    """Whether a text can be the name or number of a sex, in any language.
+    """Return whether a text can be the name or number of a sex, in any language.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def is_sex(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be a category such as a region or a race, and is no remark.
+    """Return whether a text can be a category such as a region or a race, and is no free text.
 
     Examples
     --------
@@ -285,7 +285,7 @@ class Step(Section):
     looked_for: tuple[Literal["diagnosis", "procedure", "place"], ...] | None = None
 
     def counting(self, counts: Mapping[str, Masked] | None) -> "Step":
-        """The same with other counts, if they are given."""
+        """Return the step with other counts, if they are given."""
         return self if counts is None else self.model_copy(update={"counts": dict(counts)})
 
 
@@ -305,7 +305,7 @@ class StepLine:
     looked_for: tuple[str, ...] | None = None
 
     def exact(self) -> dict[str, object]:
-        """Everything, for the custodian only."""
+        """Return all counts, for the custodian only."""
         facts: dict[str, object] = {"step": self.step, "total": self.total, "counts": dict(self.counts)}
         return facts if self.looked_for is None else facts | {"looked_for": list(self.looked_for)}
 
@@ -329,12 +329,12 @@ class StepLine:
 
 
 def early_steps(lines: Sequence[StepLine], counts: Mapping[str, Mapping[str, Masked]], k: int) -> list[Step]:
-    """Return steps as they are published; some with the counts that the files give."""
+    """Return published steps, some with counts from the files."""
     return [line.masked(k).counting(counts.get(line.step)) for line in lines]
 
 
 class StepResult(NamedTuple):
-    """Claims after a step, and its line; ``removed``: what a step that removes patients took away, whole."""
+    """Claims after a step, and its line; ``removed``: the complete data of patients that the step removed."""
 
     claims: Claims
     line: StepLine

@@ -1,4 +1,4 @@
-"""What the two files of a release of claims say, counted from their text: for manifest, codebook and report."""
+"""Facts of the two files of a release of claims, counted from their text: for manifest, codebook and report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,14 +67,14 @@ class ClaimsFacts:
     voters: VoterList
 
     def count_in_step(self, step: Step) -> Step:
-        """Return a step with the counts that the files give; suppression counts what the files do not show, too."""
+        """Return a step with counts from the files; suppression also counts the rows that the files omit."""
         counts = self.counts.get(step.step)
         return step.counting({**step.counts, **(counts or {})} if step.step == SUPPRESSION else counts)
 
 
 @dataclass(frozen=True, repr=False)
 class DerivedClaims(Derived):
-    """What follows from the files of claims, from their columns and the plan, and from what is stated of the steps."""
+    """The parts that follow from the files of claims, their columns, the plan and the stated steps."""
 
     files: WrittenClaims
     form: ClaimsForm
@@ -122,7 +122,7 @@ class DerivedClaims(Derived):
 
 
 def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> ClaimsFacts:
-    """Return what files say that have these columns and were released under this plan."""
+    """Return the facts of files with these columns that were released under this plan."""
     sizes, k = class_size_of_patient(files, form), smallest_class(plan.risk.threshold)
     alone = people_of(files.patients, files.patients.select(form.names(PATIENTS, QUASI)))
     return ClaimsFacts(
@@ -144,7 +144,7 @@ def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> Claims
 
 
 def class_size_of_patient(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
-    """How many patients are like each one in all quasi-identifiers of both files, (n_patients,), each included."""
+    """Return how many patients share each one's quasi-identifiers in both files, (n_patients,), itself included."""
     kinds = numbers_by_content(files.claims.select(form.names(CLAIMS, QUASI)))
     histories = pl.Series(KIND, sorted_numbers(files.owners, kinds, files.patients.height), dtype=pl.Binary)
     people = files.patients.select(*form.names(PATIENTS, QUASI), histories)
@@ -152,7 +152,7 @@ def class_size_of_patient(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.
 
 
 def counts_of(plan: ClaimsPlan, files: WrittenClaims, form: ClaimsForm) -> dict[str, dict[str, int]]:
-    """Return what the files say of what steps did to those released, by step."""
+    """Return the counts of steps that the files show for released patients, by step."""
     without: dict[str, int] = {}
     if plan.patients.without_claims == "keep":  # released patients who never had claims
         n_rows = np.bincount(files.owners, minlength=files.patients.height)
@@ -210,7 +210,7 @@ def codebook(files: WrittenClaims, form: ClaimsForm) -> pl.DataFrame:
 
 
 def report_counts(files: WrittenClaims, form: ClaimsForm, k: int) -> ReportCounts:
-    """Return what the report counts in the files beyond the manifest.
+    """Return the report's counts beyond the manifest.
 
     Classes are those of patients with the same quasi-identifiers of their own; claims make patients stand out further.
     """

@@ -1,4 +1,4 @@
-"""Codes and names -> groups, and the list of what makes a patient high-risk: the tables of `groups/`.
+"""Groups of codes and names, and the exclusion list of high-risk patients: the tables of `groups/`.
 
 References
 ----------
@@ -34,7 +34,7 @@ class CodeRange(NamedTuple):
     last: str
 
     def holds(self, code: str) -> bool:
-        """Whether a code, upper case and without dot, is in the range."""
+        """Return whether a code, upper case and without dot, is in the range."""
         if len(code) < len(self.first):
             return False
         if ANY not in self.first:
@@ -45,20 +45,20 @@ class CodeRange(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many beginnings of codes lie in the range."""
+        """The number of code prefixes in the range."""
         digits = [int("".join(filter(str.isdecimal, end)) or 0) for end in (self.first, self.last)]
         return digits[1] - digits[0] + 1
 
 
 @dataclass(frozen=True, eq=False)
 class CodeGroups:
-    """Groups of codes by ranges, the one that wins first; and what was found so far, by code."""
+    """Groups of codes by ranges, in order of precedence; with a cache of results by code."""
 
     ranges: tuple[CodeRange, ...] = field(repr=False)
     known: dict[str, str] = field(default_factory=dict, repr=False)
 
     def group(self, text: str) -> str:
-        """Return the group of a code, `OTHER` where no range holds it.
+        """Return the group of a code, `OTHER` if no range contains it.
 
         Examples
         --------
@@ -78,7 +78,7 @@ class NameGroups:
     group_of: Mapping[str, str] = field(repr=False)
 
     def group(self, text: str) -> str:
-        """Return the group of a name or code, `OTHER` of an unknown one."""
+        """Return the group of a name or code, `OTHER` if it is unknown."""
         return self.group_of.get(words(text), OTHER)
 
 
@@ -91,13 +91,13 @@ def plain(code: str) -> str:
 
 
 def words(name: str) -> str:
-    """Return a name in lower case with single spaces for all else than letters and digits; `7` and `007` are `07`."""
+    """Return a name in lower case with single spaces for all but letters and digits; `7` and `007` become `07`."""
     plain_words = " ".join(re.findall(r"[0-9a-z]+", name.lower()))
     return (plain_words.lstrip("0") or "0").zfill(2) if plain_words.isdigit() else plain_words
 
 
 def groups_of(role: str, tables: Mapping[str, str] | None = None) -> Groups:
-    """Return the groups of ``diagnosis``, ``procedure``, ``place`` or ``specialty``: the file named, else ours."""
+    """Return the groups of ``diagnosis``, ``procedure``, ``place`` or ``specialty``: of the named file, else ours."""
     file = (tables or {}).get(role)
     if file is None:
         return shipped_groups(role)
@@ -129,7 +129,7 @@ def coarser_groups() -> dict[tuple[str, str], str]:
 
 
 class ExclusionRule(NamedTuple):
-    """What makes a patient high-risk: a code of some kind (diagnosis, procedure, place) in a range.
+    """A rule for high-risk patients: a code of some kind (diagnosis, procedure, place) in a range.
 
     ``coding`` says of which coding diagnoses must be, `icd9` or `icd10`; None: of any.
     """
@@ -146,12 +146,12 @@ def shipped_exclusions() -> tuple[ExclusionRule, ...]:
 
 
 def exclusion_rules() -> tuple[str, ...]:
-    """Names of the rules of the shipped list."""
+    """Return the names of the rules of the shipped list."""
     return tuple(dict.fromkeys(rule.range.name for rule in shipped_exclusions()))
 
 
 def read_exclusions(file: str) -> tuple[ExclusionRule, ...]:
-    """Return the list in a CSV file with the columns rule, kind, first, last (empty where one code is meant).
+    """Read a list from CSV with the columns rule, kind, first, last (empty for a single code).
 
     A column ``coding``, if there is one, says of a diagnosis that `icd9` or `icd10` is meant; without, both are.
     """

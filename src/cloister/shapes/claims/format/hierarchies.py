@@ -1,4 +1,4 @@
-"""The hierarchies that claims have by default: age, days, specialty, place, diagnosis, procedure.
+"""The default hierarchies of claims: age, days, specialty, place, diagnosis, procedure.
 
 Numbers fall into bands that are in the text of the hierarchy, never into quantiles of the data. A value that a step
 top-coded (`162+`) keeps its own label up to the root, except where a hierarchy has such a value itself.
@@ -34,7 +34,7 @@ Level = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Bands:
-    """A level of bands, each from a number on; what is below the first stays as it is, and so does `162+`.
+    """A level of bands, each with its first number; lower numbers stay unchanged, and so does `162+`.
 
     ``reads_top_coded``: whether `15+` falls into the band of 15
     """
@@ -54,7 +54,7 @@ class Bands:
 
 @dataclass(frozen=True)
 class EqualBands:
-    """A level of bands of equal width from 0 on, named by their first and last number, and the next one.
+    """A level of bands of equal width from 0 on, named by their first and last number, or by the next one.
 
     ``unit``: the days of what the name counts; ``last``: from a number on there is one band, of this name
     """
@@ -83,7 +83,7 @@ class NumberRange:
     top_coded: str | None = None
 
     def covers(self, text: str) -> bool:
-        """Return whether a text is one of them."""
+        """Return whether a text is one of these numbers."""
         is_top_coded = text == self.top_coded if self.top_coded else TOP_CODED.fullmatch(text) is not None
         if not is_top_coded and DAYS.fullmatch(text) is None:
             return False
@@ -107,7 +107,7 @@ class NamedHierarchy:
         return self.kind
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that it does not cover."""
+        """Return the distinct values that the hierarchy does not cover."""
         if self.numbers is None:
             return []
         return [value for value in values if value is not None and not self.numbers.covers(value)]
@@ -125,7 +125,7 @@ class NamedHierarchy:
 
 @dataclass(frozen=True)
 class CodesOrNone:
-    """A hierarchy of codes in which ``no code`` is one more value, with its own label up to the root."""
+    """A hierarchy of codes in which ``no code`` is an additional value, with its own label up to the root."""
 
     hierarchy: Hierarchy
 
@@ -140,7 +140,7 @@ class CodesOrNone:
         return self.hierarchy.spec
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that it does not cover."""
+        """Return the distinct values that the hierarchy does not cover."""
         return self.hierarchy.outside([value for value in values if value != NO_CODE])
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
@@ -224,7 +224,7 @@ OF_GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "pl
 
 
 def hierarchies(tables: Mapping[str, str]) -> dict[str, Callable[[], NamedHierarchy]]:
-    """Return the words for hierarchies that a plan has besides builders and files."""
+    """Return the names of the hierarchies that a plan has in addition to builders and files."""
     found: dict[str, Callable[[], NamedHierarchy]] = {one.kind: partial(replace, one) for one in OF_NUMBERS}
     found |= {role: partial(_of_codes, role, tables) for role in ("diagnosis", "procedure")}
     return found | {kind: partial(NamedHierarchy, kind, (_coarser(role),)) for kind, role in OF_GROUPS.items()}
@@ -235,7 +235,7 @@ OF_CODES = frozenset({"icd9", "icd10"})
 
 
 def relabel(text: pl.Series, hierarchy: Hierarchy, level: int) -> pl.Series:
-    """Return values as the labels of a level; missing where a value is, or has no label."""
+    """Return values as labels of a level; missing for missing values and values without a label."""
     values = text.drop_nulls().unique().sort().to_list()
     own = hierarchy.bind(text.name, values).labels[level] if values else ()
     labels = {value: label or None for value, label in zip(values, own, strict=True)}
@@ -243,20 +243,20 @@ def relabel(text: pl.Series, hierarchy: Hierarchy, level: int) -> pl.Series:
 
 
 def split_bounds(words: str) -> tuple[str, str]:
-    """Return the words for a hierarchy without and with their bounds: `age@1-3` is `age` and `@1-3`."""
+    """Split the text of a hierarchy and its bounds: `age@1-3` becomes `age` and `@1-3`."""
     match = BOUNDS.fullmatch(words)
     assert match
     return match["spec"], match["bounds"] or ""
 
 
 def bounds_of(words: str) -> tuple[int, int | None]:
-    """Return the lowest and the highest level that words allow; None is the root."""
+    """Return the lowest and the highest level that the text allows; None is the root."""
     low, _, high = split_bounds(words)[1].removeprefix("@").partition("-")
     return int(low or 0), int(high or low) if low else None
 
 
 def hierarchy_named(words: str, tables: Mapping[str, str]) -> Hierarchy:
-    """Return the hierarchy that a plan names: a word of `hierarchies`, a builder as `interval:5,10`, or a file.
+    """Return the hierarchy that a plan names: a name of `hierarchies`, a builder such as `interval:5,10`, or a file.
 
     Raises
     ------

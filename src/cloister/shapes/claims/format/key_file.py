@@ -1,4 +1,4 @@
-"""The key of keyed hashes, in a file that nobody else may read.
+"""The secret key of keyed hashes, in a file that only its owner may read.
 
 References
 ----------
@@ -16,7 +16,7 @@ SHORTEST_KEY = 32
 
 
 def read_key(path: Path) -> bytes:
-    """Return the key; refuses one that is short, that others may read, or that lies in a release."""
+    """Return the key; reject a key that is short, that others may read, or that is in a release."""
     key = load_bytes(path)
     if (around := release_around(path)) is not None:
         raise InputError(f"The key file {path.name} is in the release {around.name}. Move it away.", file=path.name)

@@ -313,7 +313,7 @@ class ClaimsManifest(ManifestHead):
         return {name: column.role for name, column in self.columns.patients.items()}
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
-        """Return the file of patients, and the roles of its columns that are quasi-identifiers, or as recorded."""
+        """Return the file of patients, and the roles of its columns that are quasi-identifiers or recorded."""
         return f"{PATIENTS}{self.suffix}", {name: role for name, role in self.roles().items() if role in (KEPT, QUASI)}
 
     @property
@@ -324,23 +324,23 @@ class ClaimsManifest(ManifestHead):
 
     @property
     def minimizes_mean(self) -> bool:
-        """Whether the loss that was minimized is the mean loss."""
+        """Whether the minimized loss is the mean loss."""
         return is_mean_loss(self.settings.plan)
 
     def risk_and_loss(self) -> tuple[float, float]:
-        """Return the mean risk, and the mean loss; the one minimized where an earlier release states no other."""
+        """Return the mean risk, and the mean loss; for earlier releases without one, the minimized loss."""
         return self.risk.mean, self.utility.loss if self.mean_loss is None else self.mean_loss
 
     @property
     def empty(self) -> list[str]:
-        """The quasi-identifiers that say nothing in this release: at the top of their hierarchies."""
+        """The quasi-identifiers without information in this release: at the top of their hierarchies."""
         columns = [*self.columns.patients.items(), *self.columns.claims.items()]
         return [name for name, each in columns if each.role == QUASI and each.level == each.top != 0]
 
 
 @dataclass(frozen=True)
 class ClaimsPromise:
-    """What is promised of a release, as far as its verification needs it.
+    """The guarantee of a release, as far as its verification needs it.
 
     ``attacks`` by others, and the percentile of claims that patients were cut to (100 where none was), follow later.
     """
@@ -353,14 +353,14 @@ class ClaimsPromise:
 
     @classmethod
     def of(cls, manifest: ClaimsManifest) -> "ClaimsPromise":
-        """Return what a manifest promises."""
+        """Return the guarantee that a manifest states."""
         cut = manifest.choice.truncation
         percentile = 100.0 if cut == "none" else float(cut)
         return cls(manifest.columns, manifest.settings.plan, manifest.risk, manifest.sensitivity.attacks, percentile)
 
     @property
     def threshold(self) -> float:
-        """Highest risk."""
+        """The highest risk."""
         return self.plan.risk.threshold
 
     @property
@@ -370,12 +370,12 @@ class ClaimsPromise:
 
 
 def is_mean_loss(plan: ClaimsPlan) -> bool:
-    """Whether what is minimized is the mean of the columns by entropy."""
+    """Return whether the minimized loss is the mean of the columns by entropy."""
     return plan.search.loss == "entropy" and len({1.0, *map(float, plan.weights.values())}) == 1
 
 
 def rule_of(plan: ClaimsPlan) -> RiskRule:
-    """Return what is promised under a plan."""
+    """Return the guarantee under a plan."""
     k = smallest_class(plan.risk.threshold)
     return RiskRule(
         model="mean re-identification risk",

@@ -1,4 +1,4 @@
-"""What is to be done with patients and their claims: the plan, read from TOML or refused with the key that is wrong."""
+"""The plan for releasing patients and their claims: read from TOML, or rejected with the name of the wrong key."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ WEIGHT = Interval(float, 0.001, 1000)
 
 
 def list_among(*words: str) -> Described:
-    """Return the constraint of a list of some of these words."""
+    """Return the constraint of a list of these words."""
     return Described(f"a list among {', '.join(words)}")
 
 
@@ -276,16 +276,16 @@ class ClaimsPlan:
 
     @classmethod
     def read(cls, path: str | Path) -> "ClaimsPlan":
-        """Read a plan; names of files in it are taken from its own folder."""
+        """Read a plan; file names in it are relative to its own folder."""
         file = Path(path)
         return parse_plan(load_text(file).data.decode(), file.name, file.resolve().parent)
 
     def of(self, table: str) -> TablePlan:
-        """What is said of one file."""
+        """Return the statements about one file."""
         return self.patients if table == "patients" else self.claims
 
     def with_files(self, named: Callable[[str], str], hierarchy: Callable[[str], str]) -> "ClaimsPlan":
-        """The same with other names of files, and other words for hierarchies, which may name files."""
+        """Return the plan with other names of files, and other hierarchies, which may name files."""
         patients, claims, ids, exclusions = self.patients, self.claims, self.ids.patients, self.exclusions
         of_ids = HMAC + named(ids.removeprefix(HMAC)) if ids.startswith(HMAC) else ids
         register = self.population.patients
@@ -303,14 +303,14 @@ class ClaimsPlan:
 
 
 def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
-    """Return the plan in a text; ``folder`` is what names of files in it are relative to."""
+    """Parse a plan; file names in it are relative to ``folder``."""
     return plan_of(read_toml(text, name, "cloister init claims"), name, folder)
 
 
 def plan_of(
     content: Mapping[str, Any], name: str | NamedSetting, folder: Path, inside: Sequence[str] = ()
 ) -> ClaimsPlan:
-    """Return the plan in a section of a TOML file; ``name``, ``inside``: see `parse_section`."""
+    """Parse the plan in a section of a TOML file; ``name``, ``inside``: see `parse_section`."""
 
     def hierarchy(words: str) -> str:
         spec, bounds = split_bounds(words)
@@ -329,12 +329,12 @@ def plan_of(
 
 
 def has_known_rules(plan: ClaimsPlan) -> bool:
-    """Return whether there are rules of exclusion of the names that a plan has."""
+    """Return whether all exclusion rules that a plan names exist."""
     return {*(plan.exclusions.rules or ())} <= {*exclusion_rules()}
 
 
 def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
-    """Sentences about what does not fit, none if all does; keys and names of columns only."""
+    """Return inconsistencies, in sentences, by keys and names of columns only; empty if there are none."""
     for table in ("patients", "claims"):
         yield from section_errors(table, plan.of(table))
     if not plan.claims.qi:

@@ -1,4 +1,4 @@
-"""Claims matched with a register of people, or with the released patients as the worst register there is.
+"""Match claims with a population register, or with the released patients as the worst possible register.
 
 The register has one row a person of the population that the patients are a part of, and some of the quasi-identifiers
 of patients: a voter list has age and sex, but no days in hospital. Persons are counted by the columns that it has, at
@@ -100,7 +100,7 @@ def count_people(population: pl.DataFrame, data: Claims, patients: pl.DataFrame,
 
 
 def people_of(patients: pl.DataFrame, people: pl.DataFrame) -> PeopleCounted:
-    """Count the people, and the released patients, who are alike in the columns that people have."""
+    """Count the people, and the released patients, with equal values in the columns of the register."""
     names = people.columns
     if not names:
         all_of_them = np.full(patients.height, patients.height)
@@ -131,7 +131,7 @@ class MarketerRisk(NamedTuple):
 
 
 def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
-    """Expected share of a random sample of a population that is matched rightly to the population's list.
+    """Return the expected share of correct matches of a random sample with the population's list.
 
     Of a sample of n, a class holds f of F on average n F / N, and each is matched rightly with chance 1/F; so the
     expected share is exactly (1/n) sum n/N = |J|/N. The paper puts f = alpha F for every class that is hit, which
@@ -156,7 +156,7 @@ def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
 
 
 def voter_list(found: PeopleCounted, k: int, *, is_population: bool) -> VoterList:
-    """Match a list of persons with the release: of the population or, the worst there is, of the released patients."""
+    """Match a list of persons with the release: the population or, at worst, the released patients."""
     exact, paper = marketer_risk(found.classes, found.people.size)
     return VoterList(
         columns=found.columns,

@@ -1,4 +1,4 @@
-"""The form of the two files of a release of claims, and what a plan says of their columns, levels and steps."""
+"""The form of the two files of a release of claims, and the plan's statements on columns, levels and steps."""
 
 import dataclasses
 import math
@@ -94,19 +94,19 @@ class ClaimsForm(Section):
         return str(next(iter(self.patients.values())).ids)
 
     def of(self, table: str) -> dict[str, ReleasedColumn]:
-        """The columns of one file."""
+        """Return the columns of one file."""
         return self.patients if table == PATIENTS else self.claims
 
     def names(self, table: str, *roles: str) -> list[str]:
-        """Names of the columns with one of these roles; all if none is given."""
+        """Return the names of the columns with one of these roles; of all if none is given."""
         return [name for name, column in self.of(table).items() if not roles or column.role in roles]
 
     def levels(self, table: str) -> dict[str, int]:
-        """The level of each quasi-identifier of a file."""
+        """Return the level of each quasi-identifier of a file."""
         return {name: column.level for name, column in self.of(table).items() if column.level is not None}
 
     def is_declared(self, plan: ClaimsPlan) -> bool:
-        """Whether the columns are those that a plan names, at levels that it allows."""
+        """Return whether the columns are those of a plan, at levels that it allows."""
         tops = {
             table: {name: (one.level or 0, one.top or 0) for name, one in self.of(table).items()} for table in TABLES
         }
@@ -125,7 +125,7 @@ class ClaimsForm(Section):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class WrittenClaims:
-    """What is in the two files, as text, that of claims packed; an empty cell is null."""
+    """The text of the two files, packed for claims; an empty cell is null."""
 
     patients: pl.DataFrame
     claims: pl.DataFrame
@@ -140,7 +140,7 @@ class WrittenClaims:
 
     @cached_property
     def owners(self) -> NDArray[np.int64]:
-        """The row of the patient of each claim, (n_claims,), by the ids, which come first in both files; -1 if none."""
+        """The row of each claim's patient, (n_claims,), by the ids, which come first in both files; -1 if none."""
         ids, owners = self.patients.to_series(0), self.claims.to_series(0)
         rows = pl.DataFrame({"id": ids, "row": range(ids.len())}, schema={"id": pl.String, "row": pl.Int64})
 
@@ -150,12 +150,12 @@ class WrittenClaims:
         return map_categories(owners, found).fill_null(-1).to_numpy().astype(np.int64)
 
     def of(self, table: str) -> pl.DataFrame:
-        """The rows of one file."""
+        """Return the rows of one file."""
         return self.patients if table == PATIENTS else self.claims
 
 
 def form_of(plan: ClaimsPlan, levels: Mapping[str, Mapping[str, tuple[int, int]]]) -> ClaimsForm:
-    """Return the columns that a plan releases; ``levels``: of each quasi-identifier, and its highest, by file."""
+    """Return the columns that a plan releases; ``levels``: of each quasi-identifier, with its highest, by file."""
     parts = {}
     for table in TABLES:
         section = plan.of(table)
@@ -200,7 +200,7 @@ def _hierarchy_published(words: str) -> str:
 
 
 def plan_published(plan: ClaimsPlan) -> ClaimsPlan:
-    """Return the plan as it is published: with names of files in place of paths, and without the file of the key."""
+    """Return the published plan: file names replace paths, and the key file is omitted."""
 
     def hierarchy(words: str) -> str:
         spec, bounds = split_bounds(words)
@@ -226,7 +226,7 @@ def at_levels(plan: ClaimsPlan, form: ClaimsForm, truncation: str) -> ClaimsPlan
 
 
 def smallest_class(threshold: float) -> int:
-    """Return k: the smallest class in which a random guess is right with a chance of at most the threshold."""
+    """Return k: the smallest class in which a random guess is right with a probability of at most the threshold."""
     k = max(1, math.floor(1 / threshold) - 1)
     while 1 / k > threshold:
         k += 1
@@ -238,7 +238,7 @@ HALVINGS = 4
 
 
 def halvings(max_flag_rate: float) -> tuple[float, ...]:
-    """Return what ``max_flag_rate`` can come to: as asked first, the lowest last.
+    """Return the possible values of ``max_flag_rate``: the requested one first, the lowest last.
 
     Examples
     --------
@@ -249,13 +249,13 @@ def halvings(max_flag_rate: float) -> tuple[float, ...]:
 
 
 def flag_rates(plan: ClaimsPlan) -> tuple[float | str, ...]:
-    """Return what the flag rate before suppression may have been limited to, or that it was chosen."""
+    """Return the possible limits of the flag rate before suppression, or that it was chosen."""
     asked = plan.risk.max_flag_rate
     return (CHOSEN, *halvings(plan.risk.threshold)) if isinstance(asked, str) else halvings(asked)
 
 
 def levels_allowed(form: ClaimsForm, plan: ClaimsPlan) -> list[int]:
-    """Return how many levels of each column the plan allows; 0 where that released is none of them."""
+    """Return how many levels of each column the plan allows; 0 if it does not allow the released level."""
     found = []
     for table in TABLES:
         for name, words in plan.of(table).qi.items():
@@ -267,12 +267,12 @@ def levels_allowed(form: ClaimsForm, plan: ClaimsPlan) -> list[int]:
 
 
 def are_draws(draws: int, plan: ClaimsPlan) -> bool:
-    """Whether there are so many draws as whole repeats have."""
+    """Return whether the number of draws corresponds to complete repeats."""
     return draws % plan.risk.draws == 0 and draws <= plan.risk.draws * plan.risk.repeats
 
 
 def step_fits(step: Step, plan: ClaimsPlan, k: int) -> bool:
-    """Whether a step counts no more than it can, and masks counts below k."""
+    """Return whether the counts of a step are possible, with counts below k masked."""
     rules, known, looked_for = shipped_rules(plan), STEPS[step.step], None
     is_excluding, has_own = step.step == EXCLUDING, plan.exclusions.file is not None
     if is_excluding:

@@ -1,4 +1,4 @@
-"""Step 4: how the patients whom step 2 took out differ from those who remain, and from those released.
+"""Step 4: compare the patients excluded in step 2 with those who remain, and with the released patients.
 
 Exact figures are for the custodian only; published are shares of the excluded beside those of the release.
 """
@@ -70,7 +70,7 @@ class Representativeness:
 
 
 def variables_of(plan: ClaimsPlan) -> list[Variable]:
-    """What patients can be compared by, under a plan."""
+    """Return the variables by which a plan allows patients to be compared."""
     there: tuple[tuple[VariableName, str, str | None], ...] = (
         ("sex", PATIENTS, plan.patients.column("sex")),
         ("age", PATIENTS, plan.patients.column("age", AGE)),
@@ -82,7 +82,7 @@ def variables_of(plan: ClaimsPlan) -> list[Variable]:
 
 
 def representativeness(excluded: Claims, remaining: Claims) -> Representativeness:
-    """Compare the patients that step 2 took out with those who remain, both after step 5.
+    """Compare the patients that step 2 excluded with those who remain, both after step 5.
 
     Sex and age count patients, days since first claim and length of stay count claims. Tests compare the values, not
     the bands, or the first number of each band where the data have bands; the bands are those of the paper, which also
@@ -127,19 +127,19 @@ def _count_variable(variable: Variable, excluded: Claims, remaining: Claims) -> 
 
 
 def starts_of(series: pl.Series) -> pl.Series:
-    """The first numbers of bands such as ``70-79``, ``[70-79]`` and ``80+``; all else as it is."""
+    """Return the first numbers of bands such as ``70-79``, ``[70-79]`` and ``80+``; other values unchanged."""
     return series.str.extract(BAND).fill_null(series)
 
 
 def median_claims(owners: pl.Series) -> float | None:
-    """Median of the claims of patients who have any, of the patient of each claim; None where there are none."""
+    """Return the median number of claims of patients who have any; None if there are none."""
     median = owners.value_counts()["count"].median()
     return None if median is None else float(str(median))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreprocessedClaims:
-    """Claims after steps 1 to 6: what remains, ready to be encoded, with a line for each step.
+    """Claims after steps 1 to 6, ready to be encoded, with a line for each step.
 
     ``excluded`` are the patients whom step 2 took out, with what is derived of them.
     """
@@ -174,7 +174,7 @@ def compare_variables(prepared: PreprocessedClaims, files: WrittenClaims, form: 
 
 
 def statistic(variable: str, shares: Mapping[str, tuple[Share, Share]]) -> Share:
-    """Of values in an order, the greatest difference between the sums of shares from the first on."""
+    """Return the largest difference between cumulative shares, for ordered values."""
     both = [share for band, share in shares.items() if band != MISSING and variable != SEX]
     sums, greatest = [0.0, 0.0], 0.0
     for excluded, released in both:

@@ -1,4 +1,4 @@
-"""Rows numbered by their content, and lists of such numbers that sort alike."""
+"""Row numbers by content, and lists of such numbers with the same sort order."""
 
 import numpy as np
 import polars as pl
@@ -10,7 +10,7 @@ RowNumbers = NDArray[np.int64]
 
 
 def numbers_by_content(keys: pl.DataFrame) -> RowNumbers:
-    """Number of each row by its content: equal rows have one number, and numbers are in the order of the content.
+    """Number the rows by content: equal rows have equal numbers, in the order of the content.
 
     Missing comes first, texts are in the order of UTF-8 bytes.
     """
@@ -43,7 +43,7 @@ def _ranks(numbers: RowNumbers) -> tuple[RowNumbers, int]:
 
 
 def sorted_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> list[bytes]:
-    """The sorted numbers of each of n owners, as bytes that sort alike."""
+    """Return the sorted numbers of each of n owners, as bytes with the same sort order."""
     width = int(numbers.max(initial=0)) + 1
     text = (np.sort(owners * width + numbers) % width).astype(">u4").tobytes()
     ends = np.cumsum(np.bincount(owners, minlength=n)) * 4

@@ -1,4 +1,4 @@
-"""How the risk of a release changes with what the adversary knows (step 12).
+"""Sensitivity of a release's risk to the knowledge of the adversary (step 12).
 
 All know quasi-identifiers of patients and values of claims together, unless they say otherwise. Some know which values
 was in one claim, their order, or, from a discharge database, exact values of one hospital stay of many patients.
@@ -57,7 +57,7 @@ class ClaimsAttack:
 
 
 def round_figures(figures: RiskFigures) -> dict[str, Any]:
-    """Return figures of a simulation as they are published."""
+    """Return simulated figures in their published precision."""
     mean, flags = figures.mean_interval, figures.flag_interval
     return {
         "mean": round(figures.mean, DIGITS),
@@ -84,7 +84,7 @@ def constant_power(encoded: EncodedClaims, p: int) -> Power:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttackedClaims:
-    """A release made ready to be attacked by many adversaries, on the same draws of patients.
+    """A release prepared for attacks by many adversaries, on the same draws of patients.
 
     ``power``, (n_patients, n_columns), is that of the adversary that the release was made against.
     """
@@ -135,7 +135,7 @@ def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
 
 
 def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
-    """An adversary who knows which values was in one claim: as many whole claims as of any one column values.
+    """Attack as an adversary who knows complete claims: as many as values of any single column.
 
     A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
     """
@@ -157,7 +157,7 @@ def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None)
 
 
 def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAttack:
-    """An adversary who knows the order of the values drawn: a patient fits who has them in that order.
+    """Attack as an adversary who knows the order of the drawn values: only patients with them in that order match.
 
     An upper end of what order adds: released rows are sorted by value, and only days since the first claim show an
     order. Ties in time are taken in the order of the rows. Every patient of a cell is compared with each draw, so large
@@ -254,7 +254,7 @@ def discharge_database(attacked: AttackedClaims, stays: HospitalStays) -> Claims
 
 
 def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDArray[np.int64]) -> ClaimsAttack:
-    """The paper's adversary, who does not know who of the population is released.
+    """Attack as the paper's adversary, who does not know which people of the population are released.
 
     Who of the population fits what is known of claims is estimated: of the f - 1 other released patients of the class
     in the register, s - 1 fit; the F - 1 other people of it fit as often. So (s - 1) (F - 1) / (f - 1) others are

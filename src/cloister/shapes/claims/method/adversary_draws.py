@@ -1,4 +1,4 @@
-"""What adversaries know of patients: how many values of each (step 8), and seeded samples of these.
+"""The knowledge of adversaries: how many values of each patient they know (step 8), and seeded samples of these.
 
 Samples are the same for every node and number of threads. Base values are renumbered so that those of one label are
 neighbours at every level.
@@ -35,7 +35,7 @@ EACH = 1 << 40
 
 
 def gather(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> Known:
-    """Put the values of several columns one behind the other."""
+    """Concatenate the values of several columns."""
     begins = np.concatenate([[0], np.cumsum([values.size for _, values in parts])]).astype(np.int64)
     starts = np.stack([starts + begin for (starts, _), begin in zip(parts, begins[:-1], strict=True)])
     return Known(starts, np.concatenate([values for _, values in parts]))
@@ -43,7 +43,7 @@ def gather(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> Know
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AdversaryPower:
-    """What the adversary knows, by column.
+    """The number of values that the adversary knows, by column.
 
     simpson : (n_columns, n_patients) index D in [0, 1]: 1 where a patient has one value, nan where none
     claims : (n_patients,) claims of each patient, at most ``cap``
@@ -81,7 +81,7 @@ class AdversaryPower:
 def adversary_power(
     claims: EncodedClaims, highest: int = 5, rounding: Rounding = "ceil", levels: Sequence[int] | None = None
 ) -> AdversaryPower:
-    """Return how many values the adversary knows: more of patients with many claims that vary little.
+    """Return the number of values that the adversary knows: larger for patients with many claims of low diversity.
 
     With eta the claims of a patient, pi the diversity and r = eta / pi, it is (p_m - 1) r / max(r) + 1, rounded, where
     the maximum is over patients with pi > 0; p_m where pi = 0; then at most the patient's values that are not missing.
@@ -161,7 +161,7 @@ class PowerByLevel:
 
 
 class DrawnKnowledge:
-    """Samples of the values of patients before anything was removed, however they are generalized later.
+    """Samples of patients' values before any removal, independent of later generalization.
 
     Missing values are never known. For each quasi-identifier values are drawn by themselves: which of them was in one
     claim is not known ("inexact knowledge" in the HHP appendix, section 4).

@@ -1,4 +1,4 @@
-"""The order in which claims are truncated (step 7); the truncation level and the node that lose least (step 10)."""
+"""The order of truncating claims (step 7), and the truncation level and node with the least loss (step 10)."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ NO_TRUNCATION = 100.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Truncation:
-    """The order in which claims are dropped.
+    """The order in which claims are removed.
 
     scores : (n_claims,) 1 - least support / number of patients, in [0, 1]; higher goes first
     ranks : (n_claims,) how many claims of the same patient (or patient and year) are kept longer
@@ -113,7 +113,7 @@ class TruncationTried:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeChoice:
-    """The node chosen.
+    """The chosen node.
 
     levels : level of each column, those of patients first
     truncation : percentile; 100 where nothing is truncated
@@ -134,7 +134,7 @@ class NodeChoice:
 
 
 class Chooser:
-    """Finds the truncation level and node that lose least among those whose flag rate is at most MaxSup.
+    """Search for the truncation level and node with the least loss among those with a flag rate of at most MaxSup.
 
     What is drawn and counted for one MaxSup serves the others.
 
@@ -218,7 +218,7 @@ class Chooser:
 
 
 class TruncationLevel:
-    """One truncation level, ready to be searched: its lists of patients are made once."""
+    """One truncation level, ready for the search: its lists of patients are built once."""
 
     def __init__(self, chooser: Chooser, percentile: float) -> None:
         self.chooser, self.percentile, settings = chooser, percentile, chooser.settings

@@ -1,4 +1,4 @@
-"""Steps 2 and 6: patients at high risk are excluded, codes are grouped, and great values are top-coded.
+"""Steps 2 and 6: exclude high-risk patients, group codes, and top-code large numbers.
 
 References
 ----------
@@ -42,7 +42,7 @@ from cloister.shapes.claims.format.plan import ClaimsPlan, TopCoding
 
 
 def drop_placeholders(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Give everything in columns of codes that is no code the one label ``no code``, at every level.
+    """Replace all text in code columns that is no code by the label ``no code``, at every level.
 
     Free text, a name or a misspelt code would be released as recorded otherwise. They are not refused, since real
     claims have some, and one label holds nothing of them. Also returned: by column how many claims had no code, or a
@@ -67,7 +67,7 @@ def drop_placeholders(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFr
 
 
 def exclusions(data: Claims) -> StepResult:
-    """Take out every patient with a claim that the exclusion list names, and all claims of such patients.
+    """Exclude every patient with a claim on the exclusion list, with all claims of the patient.
 
     Diagnoses are looked for in the column with the role ``diagnosis`` and in all with the role ``diagnoses`` (codes
     separated by spaces, commas, semicolons or bars), procedures likewise, places by code or name. Codes of ICD-9-CM and
@@ -139,7 +139,7 @@ def place_code(text: str) -> str:
 
 
 def grouping(data: Claims) -> StepResult:
-    """Replace diagnoses, procedures, places and specialties by their groups, where the plan asks for it.
+    """Replace diagnoses, procedures, places and specialties by their groups, if the plan requests it.
 
     Columns that are not replaced here can still be grouped by their hierarchy, whose levels hold the same groups;
     what is no code in them gets one label, see `drop_placeholders`. Missing stays missing.
@@ -165,7 +165,7 @@ def grouping(data: Claims) -> StepResult:
 
 
 def top_coding(data: Claims) -> StepResult:
-    """Give all numbers from a quantile on one label, such as ``162+``, in the columns that the plan names.
+    """Replace all numbers from a quantile on by one label, such as ``162+``, in the columns that the plan names.
 
     The quantile is the nearest rank among the column's values, those of 0 omitted if the plan says so. The label is
     thus a quantile of the data, which the line says; nothing else that is released holds one.

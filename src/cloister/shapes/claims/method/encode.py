@@ -1,4 +1,4 @@
-"""Patients and claims as numbers, sorted by content: the border between steps on frames and those that judge risk."""
+"""Encode patients and claims as numbers, sorted by content: the interface between frames and risk measures."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -182,7 +182,7 @@ class Encoding:
 
 
 def encode(data: Claims) -> Encoding:
-    """Number the values of all quasi-identifiers, and sort patients and claims by what they hold.
+    """Number the values of all quasi-identifiers, and sort patients and claims by content.
 
     Claims are in the order of their quasi-identifiers and then of the columns kept as they are; patients in the order
     of their own, and then of their claims. So the order of the input never matters; pseudonyms take no part, as they

@@ -108,7 +108,7 @@ def attacks_on(
     when: NDArray[np.int32] | None = None,
     stays: HospitalStays | None = None,
 ) -> list[ClaimsAttack]:
-    """Attack a release in all the ways there are, beside the figures measured already of two adversaries.
+    """Attack a release by all adversaries, in addition to two whose figures are measured already.
 
     powers : other powers of the paper's adversary to try
     when : (n_claims,) rank of each claim in time; without, nobody knows the order
@@ -138,7 +138,7 @@ def attacks_on(
 def evaluate(
     prepared: PreprocessedClaims, protected: ProtectedClaims, laid: ReleaseTables, people: PeopleCounted | None
 ) -> list[ClaimsAttack]:
-    """Attack a release in all the ways there are; in the population, if there is a register of its people."""
+    """Attack a release by all adversaries; within the population, if there is a register of its people."""
     data, encoding, suppression = prepared.claims, protected.encoding, protected.suppression
     claims, asked = encoding.claims, data.plan.adversary
     own = suppression.levels[len(claims.patients) :]
@@ -195,7 +195,7 @@ def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, 
 
 
 def risk_of_release(protected: ProtectedClaims, laid: ReleaseTables, plan: ClaimsPlan) -> ClaimsRisk:
-    """Return the risk as it is published."""
+    """Return the risk in its published form."""
     risk, settings = protected.suppression.risk, protected.settings
     return ClaimsRisk(
         **round_figures(risk.exact),
@@ -224,7 +224,7 @@ def describe_claims(
     attacks: Sequence[ClaimsAttack],
     voters: VoterList,
 ) -> tuple[Manifest, DerivedClaims]:
-    """Return what is stated of claims, and what follows from their files; ``data``: as read."""
+    """Return the stated parts of the manifest of claims, and the parts derived from their files; ``data``: as read."""
     plan, form, k = plan_published(data.plan), laid.form, risk.k
     suppression, choice = protected.suppression, protected.choice
     loss, mean = _losses(protected, plan)

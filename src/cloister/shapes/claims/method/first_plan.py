@@ -1,4 +1,4 @@
-"""What the columns of two files seem to be, and a first plan made of it, as text that reads back and runs."""
+"""Suggested roles for the columns of two files, and a first plan from them, as text that reads back and runs."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class Sign:
-    """How a role is recognised: the words of its name, and what its values are like."""
+    """The sign of a role: words in its name, and a test of its values."""
 
     role: str
     name: str
@@ -50,22 +50,22 @@ class Sign:
 
 
 def most(values: Sequence[str], holds: Callable[[str], bool], share: float = NEARLY_ALL) -> bool:
-    """Whether so large a share of the values is as asked."""
+    """Return whether this share of the values passes a test."""
     return bool(values) and sum(map(holds, values)) >= share * len(values)
 
 
 def are_dates(values: Sequence[str]) -> bool:
-    """Whether all are dates."""
+    """Return whether all values are dates."""
     return bool(values) and not days_in(pl.Series(values)).null_count()
 
 
 def are_years(values: Sequence[str]) -> bool:
-    """Whether all are years of the last centuries."""
+    """Return whether all values are years of the last centuries."""
     return bool(values) and all(re.fullmatch(r"(18|19|20)[0-9]{2}", value) for value in values)
 
 
 def are_ages(values: Sequence[str]) -> bool:
-    """Whether all are whole ages of people."""
+    """Return whether all values are whole ages of people."""
     return bool(values) and all(re.fullmatch(r"[0-9]{1,3}", value) and int(value) <= OLDEST for value in values)
 
 
@@ -244,7 +244,7 @@ though hardly an analysis does without them. Where someone lives and when claims
 
 @dataclass(frozen=True)
 class FirstPlan:
-    """A plan that was guessed, as TOML without any value of the data and read back; and what columns were taken for."""
+    """A suggested plan, as TOML without values of the data and parsed; and the suggested roles of columns."""
 
     text: str = field(repr=False)
     plan: ClaimsPlan = field(repr=False)
@@ -253,7 +253,7 @@ class FirstPlan:
 
 
 def first_plan(patients: Source, claims: Source) -> FirstPlan:
-    """Guess a plan, and make sure that patients and claims go through the steps by it."""
+    """Suggest a plan, and check that patients and claims pass through the steps with it."""
     joined = guess_ids(patients.frame, claims.frame)
     if joined is None:
         raise InputError(

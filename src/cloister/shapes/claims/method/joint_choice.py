@@ -1,4 +1,4 @@
-"""Levels, truncation and suppressed labels chosen together: the least total loss (steps 10 and 11).
+"""Choose levels, truncation and suppressed labels together: the least total loss (steps 10 and 11).
 
 A finer node has more flagged draws, and suppressing rare labels unflags them. Which of the nodes between the flag rate
 and the loss loses least in all is not known from either: so nodes are tried, what suppression costs at each is
@@ -49,7 +49,7 @@ LARGE = 50
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointCandidate:
-    """A node, and what its suppression is estimated to cost.
+    """A node with the estimated cost of its suppression.
 
     loss : of levels and truncation alone
     flag_rate : before suppression
@@ -68,7 +68,7 @@ class JointCandidate:
 
 
 class JointChooser:
-    """Finds nodes of little total loss.
+    """Search for nodes of small total loss.
 
     *Guarantee*: none; candidates are estimates, and `suppress` decides. The first node is the one that loses least of
     those whose flag rate is at most the threshold (`Chooser`), so that no candidate is estimated to lose more than what
@@ -209,7 +209,7 @@ def _by_total(candidates: Iterable[JointCandidate]) -> list[JointCandidate]:
 
 
 def estimate_cost(chooser: Chooser, level: TruncationLevel, node: Node, n_draws: int, aim: float) -> JointCandidate:
-    """Estimate what suppression costs at a node, by the first draws of those that choose.
+    """Estimate the cost of suppression at a node, from the first draws.
 
     Labels that fewer than k patients have go in any case, and then rare ones until few enough draws are flagged. Who
     knows what is suppressed, and leaves it out of what is known, is taken for who believes flags.

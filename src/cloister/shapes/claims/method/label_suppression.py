@@ -1,4 +1,4 @@
-"""Which labels to suppress, so that few draws are flagged for little lost: greedy, and lazily updated.
+"""Choose labels to suppress so that few draws are flagged at little loss: a greedy, lazily updated cover.
 
 A label that is suppressed is suppressed in all claims: a draw that holds it is missed, and no class of others becomes
 smaller, so that what one label does is never undone by another. Only rare labels are taken: without a common one,

@@ -1,4 +1,4 @@
-"""The node that loses least among those of low enough risk (step 10).
+"""Search for the node with the least loss among nodes of sufficiently low risk (step 10).
 
 The search sees levels, losses and two questions about a node, never rows. ``is_candidate`` is inherited by coarser
 nodes, so a node that is none rules out all finer ones ("predictive tagging"); ``is_accepted`` need not be. What is left
@@ -161,7 +161,7 @@ def search_lattice(
     bound: float = np.inf,
     budget: Budget | None = None,
 ) -> LatticeResult:
-    """Find the node that loses least among candidates that are accepted.
+    """Return the node with the least loss among accepted candidates.
 
     *Guarantee*: where a candidate's coarser nodes are candidates, no node that loses less is both, unless the budget
     ended the search, which is then said: the answer is both all the same, the best of those asked. Not promised: more

@@ -1,4 +1,4 @@
-"""What the label of a cell loses: non-uniform entropy, leaves (Iyengar), or the height of its level (precision).
+"""The loss of a cell's label: non-uniform entropy, leaves (Iyengar), or the height of its level (precision).
 
 References
 ----------

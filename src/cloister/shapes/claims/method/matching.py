@@ -1,4 +1,4 @@
-"""What of the claims is released (which patients, claims and cells), what that loses, and who fits what is known."""
+"""The released patients, claims and cells, their loss, and the patients who match an adversary's knowledge."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -175,7 +175,7 @@ def released_alone(released: ReleasedClaims) -> ReleasedClaims:
 
 
 def mean_loss(released: ReleasedClaims, levels: Sequence[int]) -> float:
-    """The mean of what the columns lose, each counted once, by non-uniform entropy, whatever was minimized."""
+    """Return the mean loss of the columns, with equal weights, by non-uniform entropy, whatever was minimized."""
     encoded = released.encoded
 
     def by_entropy(columns: tuple[EncodedColumn, ...]) -> tuple[EncodedColumn, ...]:

@@ -58,7 +58,7 @@ TOP_DAYS = 15
 
 
 def pseudonyms(data: Claims) -> StepResult:
-    """Take ids out, or make them keyed hashes; numbers are given at the end, in released order.
+    """Remove ids, or replace them by keyed hashes; numbers are assigned at the end, in released order.
 
     Patients are distinguished by their numbers from here on. Provider, vendor and PCP columns that get numbers are kept
     as they are until `number_pseudonyms` gives them, since only the released order carries no information.
@@ -154,7 +154,7 @@ def _having(text: pl.Series, pattern: str) -> pl.Series:
 
 
 def leave_out_without_claims(data: Claims) -> StepResult:
-    """Leave out the patients who have no claims, if the plan says so."""
+    """Remove the patients without claims, if the plan says so."""
     n_without = data.n_without_claims
     if data.plan.patients.without_claims == "keep":
         return StepResult(data, StepLine(WITHOUT, counts={"without claims": n_without}))
@@ -252,7 +252,7 @@ class DescribedClaims(PreprocessedClaims):
 
 
 def prepare(data: Claims) -> DescribedClaims:
-    """Take patients and claims through steps 1 to 6.
+    """Apply steps 1 to 6 to patients and claims.
 
     Excluded patients go through the derivations as well, since they are compared with the others by them.
     """

@@ -101,7 +101,7 @@ def choose_jointly(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedClaims:
-    """Claims with what is released of them decided.
+    """Claims with the decision on their release.
 
     adversary : what the adversary knows, from base values
     settings : as they were used; ``max_sup`` may be lower than the plan's, None where labels were chosen with levels
@@ -129,7 +129,7 @@ def settings_of(plan: ClaimsPlan, threads: int = 1) -> RiskSettings:
 
 
 def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> ProtectedClaims:
-    """Choose truncation and levels, and suppress until the risk is under the threshold.
+    """Choose truncation and levels, and suppress until the risk is below the threshold.
 
     Where suppression does not suffice, levels are chosen again with half the ``max_flag_rate``, up to four times.
 

@@ -1,4 +1,4 @@
-"""A release of patients and their claims: two files that one id joins, laid out, put in order and written.
+"""A release of patients and their claims: two files joined by one id, laid out, ordered and written.
 
 Labels, flags, and numbers for ids are in them, in an order that follows from what is released, and nothing else.
 """
@@ -219,7 +219,7 @@ def _flags(name: str, flags: NDArray[np.bool_]) -> pl.Series:
 
 @dataclass(frozen=True, repr=False)
 class ClaimsRelease(Release):
-    """Patients and their claims that passed verification; ``format`` is csv or parquet."""
+    """Verified patients and claims; ``format`` is csv or parquet."""
 
     files: WrittenClaims = field(repr=False)
     format: str

@@ -96,7 +96,7 @@ class ConfidenceInterval(NamedTuple):
 
 @dataclass(frozen=True)
 class RiskFigures:
-    """What a simulation found.
+    """The results of a simulation.
 
     flagged : draws whose class is below k
     missed : draws that the released claims of the patient do not hold
@@ -261,7 +261,7 @@ class RiskSettings:
 
 @dataclass(frozen=True)
 class ReleaseRisk:
-    """What a simulation found.
+    """The results of a simulation on a release.
 
     exact : the paper's adversary: a draw that the released claims do not hold is missed, and no risk
     flag_aware : drawn values may be missing where ``claims_truncated`` or ``sup_*`` say so; never misses, since what is

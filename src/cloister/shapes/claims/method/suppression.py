@@ -1,4 +1,4 @@
-"""Suppressing patients, claims or cells until the risk of the release is under its threshold (step 11).
+"""Suppress patients, claims or cells until the risk of the release is below its threshold (step 11).
 
 The patients most likely to be flagged are treated first, no more of them than the excess of the risk asks for, and
 nobody of whom fewer than 200 draws were looked at. Patients are put in order by a few draws of each, and looked at
@@ -155,7 +155,7 @@ class PatientRisk:
 
 
 def patient_risks(judge: PatientJudge, screened: Figures, excess: Excess) -> PatientRisk:
-    """Estimate the figures of the patients who bear most of the risk, enough of them to make up for the excess.
+    """Estimate the figures of the patients with the highest risk, as many as are needed to offset the excess.
 
     Those who come first in the screening are looked at by at least 200 other draws: so many that their figures sum up
     to the excess by these draws as well, if there are so many.
@@ -231,7 +231,7 @@ def _is_rare(labels: NDArray[np.int32], owners: NDArray[np.int64], k: int) -> Fl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suppression:
-    """A release whose risk is under the threshold, as measured on draws that nothing was chosen by.
+    """A release with a risk below the threshold, measured on draws that were not used for any choice.
 
     before : the risk when rare labels had been taken out, before anything else was suppressed
     rounds : of suppressing, 0 where nothing had to be
@@ -272,7 +272,7 @@ def suppress(
     settings: RiskSettings,
     weights: list[float] | None = None,
 ) -> Suppression:
-    """Suppress until mean risk, flag rate and the flag-aware adversary's risk are under the threshold.
+    """Suppress until mean risk, flag rate and the flag-aware adversary's risk are below the threshold.
 
     *Guarantee*: the upper ends of the 95 % intervals of all three are at most the threshold on draws by which nothing
     was chosen, for adversaries who pick at random among those who fit; each label is held by k patients or more.

@@ -1,4 +1,4 @@
-"""What would have to give for a column to be kept that says nothing in a release: power, threshold, or patients.
+"""Relaxations that would keep a fully suppressed column of a release: of power, threshold, or patients.
 
 Asked of the node at which the column says least that is not nothing, and all others nothing at all: whatever is kept
 beside it makes it harder. Answers are those of the draws by which levels are chosen, before suppression.
@@ -27,7 +27,7 @@ PowerOf = Callable[[int, Node], NDArray[np.int32]]
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What would do for a column.
+    """A relaxation that would keep a column.
 
     labels : that it would have
     flag_rate : share of draws that are flagged with it alone
@@ -42,7 +42,7 @@ class Relaxation:
     patients: int | None = None
 
     def sentence(self, limit: float) -> str:
-        """The same in words."""
+        """Return the relaxation in words."""
         what = f"{self.column} is empty in this release"
         if self.flag_rate <= limit:
             return f"{what}. With a higher weight, or fewer quasi-identifiers, {self.labels} labels can be kept."
@@ -57,7 +57,7 @@ class Relaxation:
 
 
 def remedies(chooser: Chooser, levels: Node, power_of: PowerOf, highest: int) -> Iterator[Relaxation]:
-    """Say of each column that is at its highest level what would have to give.
+    """Return for each column at its highest level the relaxations that would keep it.
 
     highest : of the plan's power
     """

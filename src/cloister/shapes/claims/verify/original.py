@@ -1,4 +1,4 @@
-"""A release of claims compared with its original.
+"""Compare a release of claims with its original.
 
 Every label is recoded again, every released claim is looked for among those of the original, and pseudonyms are
 compared with the ids that they stand for.
@@ -54,7 +54,7 @@ AT_ONCE = 4_000_000
 
 
 class PreparedOriginal(NamedTuple):
-    """What only the custodian has: patients and claims after steps 1 to 6, which are frames still.
+    """The custodian's data: patients and claims after steps 1 to 6, as frames.
 
     ``origin``, (n_released,): the row of each released patient, -1 of one whom the plan omits; None without a
     crosswalk.
@@ -66,7 +66,7 @@ class PreparedOriginal(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Truth:
-    """The claims of all patients of the original, as they were and at the levels of the release.
+    """The claims of all patients of the original, unchanged and at the levels of the release.
 
     ``patients``, (n_released,): the row of each released one.
     """
@@ -78,7 +78,7 @@ class Truth:
 
 
 def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal) -> Truth | None:
-    """Recode the original, and look for every released row in it; None where it is not known who is who."""
+    """Recode the original, and look up every released row in it; None if the matching of patients is not known."""
     data, origin = original
     patients, claims = _recode_file(data, form, PATIENTS), _recode_file(data, form, CLAIMS)
     has_levels = patients is not None and claims is not None
@@ -178,7 +178,7 @@ def _pseudonyms_hold(
 
 
 class Pseudonyms:
-    """Which original ids released numbers can stand for, one for one.
+    """The original ids that released numbers can denote, one to one.
 
     A released row can be any row of the original with the same key: the patient and what is released of the row. Each
     number must have one id that all of its rows can have, each so often as the number; two numbers never have the same.
@@ -209,7 +209,7 @@ class Pseudonyms:
             self._n_groups[number] += n_groups
 
     def holds(self) -> bool:
-        """Whether each number can have an id of its own."""
+        """Return whether each number can have its own id."""
         if self._is_lost or not self._n_groups:
             return not self._is_lost
         # an edge where all rows of a number can have an id
@@ -230,7 +230,7 @@ def _n_matched(ones: Numbers, others: Numbers) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClaimRows:
-    """Claims of the released patients.
+    """The claims of the released patients.
 
     Texts are numbers, the same in both frames: tens of millions of cells are compared for each pattern of suppression.
 
@@ -262,7 +262,7 @@ class ClaimRows:
         return ClaimRows(form, origin.size, here, there)
 
     def by_patients(self) -> Iterator["ClaimRows"]:
-        """Those of some patients at a time, so that few claims are compared at once."""
+        """Yield the claims of some patients at a time, to limit memory."""
         both = [np.bincount(frame[PATIENT].to_numpy(), minlength=self.n_patients) for frame in (self.here, self.there)]
         part = np.cumsum(both[0] + both[1]) // ROWS_AT_ONCE
         for first, last in pairwise([0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), self.n_patients]):
@@ -270,7 +270,7 @@ class ClaimRows:
             yield replace(self, here=self.here.filter(mine), there=self.there.filter(mine))
 
     def are_own(self) -> bool:
-        """Whether every released claim can stand for a claim of the patient, and no two of them for the same one."""
+        """Return whether every released claim can correspond to a different claim of its patient."""
         flags, by = self.form.names(CLAIMS, FLAG), [PATIENT, *self.form.names(CLAIMS, QUASI, KEPT)]
         is_whole = pl.all_horizontal(pl.lit(True), *(pl.col(flag) == "0" for flag in flags))
         whole = self.here.filter(is_whole).group_by(by).len(ROWS)

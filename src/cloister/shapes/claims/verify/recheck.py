@@ -1,4 +1,4 @@
-"""A release folder of claims, verified from its files alone, or with the original, its plan and its crosswalk."""
+"""Verification of a release folder of claims, from its files only, or with the original, its plan and crosswalk."""
 
 import re
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ BAND = re.compile(
 
 @dataclass(frozen=True)
 class ClaimsOriginal:
-    """What only the custodian has: patients and claims as read again, with the plan; the crosswalk if it is given."""
+    """The custodian's data: patients and claims as read again, with the plan; the crosswalk if it is given."""
 
     claims: Claims
     crosswalk: pl.DataFrame | None = None
@@ -56,7 +56,7 @@ class ClaimsOriginal:
 
 @dataclass(frozen=True)
 class ComparedClaims:
-    """The original, after the steps before the search, and as the verifier sees it."""
+    """The original after the steps before the search, in the form that the verifier uses."""
 
     n_patients: int  # as read
     prepared: PreprocessedClaims
@@ -67,7 +67,7 @@ ReleaseFolder = ReleaseUnderCheck[ClaimsManifest, WrittenClaims, ComparedClaims]
 
 
 class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
-    """Checks claims."""
+    """The checker of claims."""
 
     def read_files(self, folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
         """Read the files of patients and of claims."""
@@ -77,26 +77,26 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         return WrittenClaims.of_frames(frames[0], frames.pop())
 
     def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:
-        """Read what the custodian has."""
+        """Read the custodian's data."""
         original = read_original(request)
         if original is None:
             return None
         return ComparedClaims(original.claims.n_patients, *_secret(original, manifest, files))
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
+        """Recompute the guarantee."""
         secret = None if release.original is None else release.original.secret
         verdict = verify(release.files, ClaimsPromise.of(release.manifest), secret, release.findings())
         more = WORD_ONLY if secret is None or secret.origin is None else STEPS_AGAIN
         return replace(verdict, checks=(*verdict.checks, more))
 
     def derive(self, release: ReleaseFolder) -> DerivedClaims:
-        """Return what follows from the files."""
+        """Return the parts that follow from the files."""
         files, stated, plan = release.files, release.manifest, release.manifest.settings.plan
         return DerivedClaims(files, stated.columns, plan, stated.steps, facts_of(files, stated.columns, plan))
 
     def contradictions(self, release: ReleaseFolder) -> list[str]:
-        """Compare the releaser's word with what the files allow, and with what the original says."""
+        """Check the releaser's statements against the files, and against the original."""
         stated, files, original = release.manifest, release.files, release.original
         failures = [f"{part} in release.json does not follow from the files" for part in _unfounded(stated, files)]
         if original is not None:
@@ -106,7 +106,7 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         return failures
 
     def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
-        """Compare with what the recipient expects."""
+        """Check the expectations of the recipient."""
         k, promised = release.request.k, release.manifest.risk.k
         if k is None or k <= promised:
             return []
@@ -114,7 +114,7 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
 
 
 def read_original(request: Request) -> ClaimsOriginal | None:
-    """Return the original and its crosswalk; the original may have been read before."""
+    """Return the original and its crosswalk; the original may already be in memory."""
     given, words = request.original, request.words
     if given is None:
         return None
@@ -129,7 +129,7 @@ def read_original(request: Request) -> ClaimsOriginal | None:
 
 
 def _unfounded(published: ClaimsManifest, files: WrittenClaims) -> list[str]:
-    """What cannot be so by the files, of what does not follow from them."""
+    """List manifest entries that the released files rule out."""
     columns = [column for frame in (files.patients, files.claims) for column in frame.get_columns()]
     labels = {label for column in columns if column.n_unique() <= MOST_BANDS for label in column.unique().drop_nulls()}
     bands = {band for one in published.representativeness.variables.values() for band in one.shares}

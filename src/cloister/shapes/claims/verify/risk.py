@@ -1,4 +1,4 @@
-"""The risk of a release of claims, simulated again and compared with what the manifest says of it.
+"""The risk of a release of claims, simulated again and compared with the manifest.
 
 How far two simulations may differ follows from the draws that the manifest gives and from the deviation that is found
 here, never from a published interval: anyone who writes a wide one would be believed anything.
@@ -63,7 +63,7 @@ FEWEST_DRAWS, LOOKED_AT = 1_000, 40_000_000
 
 
 def powers(history: History, n_patients: int, most: Sequence[int], rounding: str) -> list[Integers]:
-    """How many values of each column someone knows of each patient, (n_patients, n_columns), by the paper's formula.
+    """Return how many values of each column are known of each patient, (n_patients, n_columns), by the paper's formula.
 
     One for each highest power. El Emam et al. (2012), JMIR 14(1):e33, appendix, section 4, equation (1).
     """
@@ -90,7 +90,7 @@ def powers(history: History, n_patients: int, most: Sequence[int], rounding: str
 
 
 def is_plausible(figures: SimulatedFigures, k: int) -> bool:
-    """Whether figures fit each other: intervals fit the draws, and the mean risk fits the share of small classes."""
+    """Return whether figures are consistent: intervals fit the draws, and mean risk the share of small classes."""
     mean, rate, missed, draws = figures.mean, figures.flag_rate, figures.missed, figures.draws
     if draws < FEWEST or missed > 1 - rate + NEAR:
         return False
@@ -111,7 +111,7 @@ def _half_width(deviation: float, draws: int) -> float:
 
 
 def wilson(share: float, draws: int) -> tuple[float, float]:
-    """A 95 % interval of a share, by Wilson's score (1927, JASA 22:209-212)."""
+    """Return a 95 % interval of a share, by Wilson's score (1927, JASA 22:209-212)."""
     middle = share + WIDE**2 / (2 * draws)
     half = WIDE * math.sqrt(share * (1 - share) / draws + WIDE**2 / (4 * draws**2))
     scale = 1 + WIDE**2 / draws
@@ -119,7 +119,7 @@ def wilson(share: float, draws: int) -> tuple[float, float]:
 
 
 def overlap(found: Simulated, figures: SimulatedFigures) -> bool:
-    """Whether two simulations of the same differ by no more than chance, in all that is published of one of them."""
+    """Return whether two simulations differ only by chance, in all published figures of one of them."""
     draws, (low, high) = figures.draws, figures.interval
     near = abs(found.mean - figures.mean) <= SURE * math.hypot(found.error, found.error_of(draws))
     for own, other in ((found.flag_rate, figures.flag_rate), (found.missed, figures.missed)):
@@ -141,7 +141,7 @@ def enough_draws(threshold: float) -> int:
 
 
 def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, seed: Seed) -> None:
-    """Published figures are within the limits; those of values drawn from the released claims come out again."""
+    """Check that published figures are within the limits; recompute those of values drawn from released claims."""
     figures, limits, form = promise.risk, promise.plan.adversary, promise.form
     tops = [figures.interval[1], figures.flag_interval[1]]
     tops += [figures.flag_aware.highest, figures.flag_aware.interval[1]] if limits.flag_aware == "bounded" else []
@@ -299,7 +299,7 @@ class _Attacked:
 
 
 def whole_claims(known: History, released: History, is_whole: NDArray[np.bool_]) -> tuple[History, History]:
-    """Claims as one column, a hash of 64 bits in numbers; of the released ones those that are like a known one.
+    """Return claims as one column of 64-bit hashes; for released claims, of those equal to a known claim.
 
     A missing value is a value. A claim with a suppressed cell, which is not whole, is like none.
     """
@@ -317,7 +317,7 @@ def whole_claims(known: History, released: History, is_whole: NDArray[np.bool_])
 
 
 def seed_of(files: WrittenClaims) -> Seed:
-    """What random numbers begin with: the released cells, so that nobody can try numbers until they are lucky."""
+    """Return the random seed, from the released cells, so that nobody can try seeds until one is favourable."""
     digest = hashlib.sha256()
     for table in (PATIENTS, CLAIMS):
         for number, rows in enumerate(files.of(table).iter_slices(AT_ONCE)):

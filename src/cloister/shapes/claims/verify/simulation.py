@@ -1,4 +1,4 @@
-"""An adversary simulated again, slowly: no kernels, no search, other random numbers than those that chose the release.
+"""Simulate an adversary again, slowly: no kernels, no search, and other random numbers than the release used.
 
 Written from the definition: a patient is drawn, and of each column of claims some of the patient's values, without
 replacement. The class is the released patients who are like the patient in the quasi-identifiers of patients and have
@@ -69,12 +69,12 @@ class Simulated:
 
     @property
     def error(self) -> float:
-        """Standard error of the mean."""
+        """The standard error of the mean."""
         return self.error_of(self.draws)
 
     @property
     def flag_error(self) -> float:
-        """Standard error of the flag rate."""
+        """The standard error of the flag rate."""
         return share_error(self.flag_rate, self.draws)
 
     def error_of(self, draws: int) -> float:
@@ -83,12 +83,12 @@ class Simulated:
 
 
 def share_error(share: float, draws: int) -> float:
-    """Standard error of a share, a little more where few draws bear it."""
+    """Return the standard error of a share, slightly larger if few draws carry it."""
     return math.sqrt(share * (1 - share) / draws) + SURE / draws
 
 
 class Attacks(NamedTuple):
-    """What four adversaries find on the same draws.
+    """The results of four adversaries on the same draws.
 
     ``exact`` misses a draw that the released claims of the patient do not hold. For ``flag_aware`` values may be
     missing where flags say that some were omitted; for ``fallback`` only where nobody fits without; ``nearest`` takes
@@ -129,7 +129,7 @@ class PatientWords:
     bits: Bits
 
     def count(self) -> int:
-        """How many there are."""
+        """Return their number."""
         return int(np.bitwise_count(self.bits).sum())
 
     def without(self, others: Bits) -> int:
@@ -137,11 +137,11 @@ class PatientWords:
         return int(np.bitwise_count(self.bits & ~others[self.first : self.first + self.bits.size]).sum())
 
     def patients(self) -> Numbers:
-        """Their numbers, in order."""
+        """Return their numbers, in order."""
         return self.first * WORD + np.flatnonzero(np.unpackbits(self.bits.view(np.uint8), bitorder="little"))
 
     def holds(self, patient: int) -> bool:
-        """Whether a patient is among them."""
+        """Return whether a patient is among them."""
         return bool(int(self.bits[patient // WORD - self.first]) >> (patient % WORD) & 1)
 
 
@@ -196,7 +196,7 @@ class ColumnHolders:
         found.bits &= self._words[value, times][found.first : found.first + found.bits.size]
 
     def often(self, value: int, patients: Numbers) -> Numbers:
-        """How often each of some patients has a value."""
+        """Return how often each of some patients has a value."""
         found = self._often.get(value)
         if found is None:
             having, counts = self.of(value)
@@ -208,7 +208,7 @@ class ColumnHolders:
         return found[patients].astype(np.int64)
 
     def shortage(self, drawn: Drawn, patients: Numbers) -> Numbers:
-        """How many of the values drawn each of some patients lacks."""
+        """Return how many of the drawn values each of some patients lacks."""
         lacking = np.zeros(patients.size, dtype=np.int64)
         for value, times in drawn:
             lacking += np.maximum(times - self.often(value, patients), 0)

@@ -1,4 +1,4 @@
-"""The promises of released claims as SQL: what ``verify.sql`` checks, from the released files alone.
+"""The guarantee of released claims as SQL: ``verify.sql`` checks it from the released files only.
 
 Source: El Emam et al. (2012), JMIR 14(1):e33. The risk is simulated by drawing at random, which `cloister verify` does
 again; SQL checks the form of both files, their labels, and what is counted in them.
@@ -40,7 +40,7 @@ def script_of(manifest: ClaimsManifest) -> Script:
 
 
 def find_broken(files: WrittenClaims, promise: ClaimsPromise) -> tuple[Finding, ...]:
-    """Return what the promises find in both files in memory."""
+    """Return the findings of the promises on both files in memory."""
     for table in TABLES:
         if files.of(table).columns != promise.form.names(table):
             return (Finding(f"the columns of {table} are those declared, in their order", 1),)

@@ -1,4 +1,4 @@
-"""What SQL is given to do steps 1 to 6 again: patients and claims as read, the codes in them, and the tables of codes.
+"""The input of SQL for repeating steps 1 to 6: patients and claims as read, their codes, and the tables of codes.
 
 The tables are those of the format, with the spelling by which they know a code; what is done by them is SQL.
 """
@@ -54,7 +54,7 @@ TEXT, NUMBER, FLAG = pl.String, pl.Int32, pl.Boolean
 
 @dataclass(frozen=True)
 class CodeColumn:
-    """A column of codes of claims, as the template takes it; ``place`` is its number.
+    """A column of codes of claims, for the template; ``place`` is its number.
 
     ``is_judged``: whether what is no code counts as such; ``has_own_codes``: whether a table of the plan adds codes.
     """
@@ -73,7 +73,7 @@ class CodeColumn:
 
 @dataclass(frozen=True)
 class TopCoded:
-    """A column whose great numbers get one label, as the template takes it.
+    """A column whose large numbers get a common label, for the template.
 
     ``column``: in SQL, of the ``rows`` of a view; ``after``: the place of an earlier one of the same column.
     """
@@ -89,7 +89,7 @@ class TopCoded:
 
 
 def code_columns(plan: ClaimsPlan) -> list[CodeColumn]:
-    """Return the columns of codes that steps look through."""
+    """Return the columns of codes that the steps examine."""
     found: list[CodeColumn] = []
     for kind in (*KINDS, "specialty"):
         for name in plan.claims.columns(kind, LISTS.get(kind, kind)):
@@ -113,18 +113,18 @@ def code_columns(plan: ClaimsPlan) -> list[CodeColumn]:
 
 
 def pseudonym_columns(plan: ClaimsPlan) -> list[str]:
-    """Return the columns of claims with ids that get numbers."""
+    """Return the columns of claims with ids that become numbers."""
     return [name for name, one in kept_columns(plan, CLAIMS).items() if one.role == PSEUDONYM]
 
 
 def rules_of(plan: ClaimsPlan) -> list[ExclusionRule]:
-    """Return the exclusion list: what the plan takes of the shipped one, and its own."""
+    """Return the exclusion list: the plan's selection from the shipped list, and its own rules."""
     own = plan.exclusions.file
     return [*shipped_rules(plan), *(() if own is None else read_exclusions(own))]
 
 
 def top_coded(data: Claims) -> list[TopCoded]:
-    """Return the columns that the plan top-codes and that are there."""
+    """Return the existing columns that the plan top-codes."""
     plan, found = data.plan, list[TopCoded]()
     for number, coding in enumerate(plan.top_coding):
         for table in reversed(TABLES):  # a column of claims comes first
@@ -147,7 +147,7 @@ def top_coded(data: Claims) -> list[TopCoded]:
 def register_tables(
     data: Claims, connection: "DuckDBPyConnection", coded: list[CodeColumn], topped: list[TopCoded]
 ) -> None:
-    """Give SQL the columns that it reads, and the tables."""
+    """Register the columns and tables that SQL reads."""
     dates, texts = _number_dates(data)
     codes = {f"code_{one.place}": data.claims[one.name] for one in coded}
     ids = {f"id_{place}": data.claims[name] for place, name in enumerate(pseudonym_columns(data.plan))}

@@ -1,4 +1,4 @@
-"""Steps 1 to 6 done again, to check what a release says of them and what it was made from.
+"""Repeat steps 1 to 6, to check a release's statements about them and its source data.
 
 The steps are SQL, in `steps.sql.j2`, written from their definitions and run by DuckDB; what made the release works with
 Polars and is not loaded. `step_tables` says what SQL is given; here is what follows from its answers.
@@ -67,7 +67,7 @@ BLOCK = 64
 
 
 def repeat_steps(data: Claims) -> PreprocessedClaims:
-    """Return patients and claims after steps 1 to 6, as they follow from those read and from the plan.
+    """Return patients and claims after steps 1 to 6, recomputed from the original and the plan.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Whether a release of claims keeps its promise, recomputed from what is written.
+"""Check that a release of claims meets its guarantee, recomputed from the written files.
 
 What the files show is asked by SQL (`statements`), and the adversary is simulated again with NumPy (`risk`). Nothing is
 shared with what protects. The files alone show the risk where values are drawn from the released claims. The risk
@@ -31,7 +31,7 @@ def verify(
     original: PreparedOriginal | None = None,
     findings: Iterable[Finding] | None = None,
 ) -> Verdict:
-    """Return the verdict on what is in the files, also against the original.
+    """Return the verdict on the files, and on the original if it is given.
 
     ``findings``: what the script found in the files of the release; without them, it is run on the files in memory
     """

@@ -36,7 +36,7 @@ Parts = tuple[Integers, Chunks, Integers, NDArray[np.int32], Integers, Integers,
 def arrange(
     split: Split, entries: Entries, record: Filled, shared: Filled, tree: Tree, class_of_part: Integers
 ) -> tuple[Parts, Integers]:
-    """Put everything in its final order; return it, and the number of the cluster that each part became."""
+    """Return everything in canonical order, and the number of the cluster that each part became."""
     spans = tree.low.astype(np.int64), tree.high.astype(np.int64)
     left = (entries.place == ITEM_CHUNK) | (entries.place == KEPT_BACK)
     item_chunks = starts_of(left)[entries.offsets], entries.code[left]

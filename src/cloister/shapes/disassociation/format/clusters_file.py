@@ -1,4 +1,4 @@
-"""``clusters.json``: disassociated code sets as JSON, one cluster, joint cluster or shared chunk a line.
+"""``clusters.json``: disassociated code sets as JSON, with one cluster, joint cluster or shared chunk per line.
 
 The file is written and read line by line, as ten million patients do not fit as one document. One form has one text:
 `write_clusters` of what `read_clusters` returns gives the same bytes.
@@ -37,7 +37,7 @@ UNREADABLE = (NotAsWritten, AttributeError, LookupError, OSError, OverflowError,
 
 
 def write_clusters(released: Disassociation, path: Path) -> None:
-    """Write a new file, readable by its owner alone."""
+    """Write a new file that only its owner can read."""
     with private_file(path) as file:
         for line in cluster_lines(released):
             file.write(line)
@@ -104,7 +104,7 @@ def _chunk_texts(chunks: Chunks, quoted: list[str]) -> Iterator[str]:
 
 
 def read_clusters(path: Path) -> Disassociation:
-    """Return what a file holds; whether it keeps its promise is for the verifier to say."""
+    """Parse a file of clusters; the verifier checks its guarantee."""
     try:
         with path.open("rb") as file:
             head = json.loads(file.readline().strip().removesuffix(b",") + b"}")
@@ -120,7 +120,7 @@ def read_clusters(path: Path) -> Disassociation:
 
 
 def same_release(one: Disassociation, other: Disassociation) -> bool:
-    """Whether two releases hold the same, field by field."""
+    """Return whether two releases are equal, field by field."""
     return all(_same(getattr(one, part.name), getattr(other, part.name)) for part in fields(Disassociation))
 
 

@@ -1,4 +1,4 @@
-"""The forms of disassociation: what is asked, chunks, what is released, and what only the custodian may know.
+"""The states of disassociation: the request, chunks, the released form, and the custodian's information.
 
 Joint clusters can be laid out in a row, in which the clusters of each stand next to each other.
 """
@@ -68,7 +68,7 @@ class RecordClasses:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Chunks:
-    """Record chunks or shared chunks, one after the other.
+    """Record chunks or shared chunks, in sequence.
 
     Chunk ``c`` belongs to ``owner[c]``, has the codes ``domain[domain_offsets[c]:domain_offsets[c + 1]]`` and the
     subrecords ``subrecord_offsets[c]`` to ``subrecord_offsets[c + 1]``; subrecord ``s`` holds the codes
@@ -99,7 +99,7 @@ class Chunks:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Disassociation:
-    """Code sets in the form in which they are released: nothing here is secret."""
+    """Code sets in their released form: nothing here is confidential."""
 
     # k, m: what is promised
     k: int
@@ -129,17 +129,17 @@ class Disassociation:
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters there are."""
+        """The number of clusters."""
         return self.sizes.size
 
     @property
     def n_joints(self) -> int:
-        """How many joint clusters there are."""
+        """The number of joint clusters."""
         return self.joint_sizes.size
 
     @property
     def n_records(self) -> int:
-        """How many patients stand behind the release."""
+        """The number of patients in the release."""
         return int(self.sizes.sum())
 
     def item_chunk_of(self, cluster: int) -> list[int]:
@@ -165,7 +165,7 @@ class DisassociationFigures:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedCodes:
-    """Disassociated code sets, and what only the custodian may know: ``cluster_of``, the cluster of each record."""
+    """Disassociated code sets, with the custodian's ``cluster_of``: the cluster of each record."""
 
     released: Disassociation
     cluster_of: Codes

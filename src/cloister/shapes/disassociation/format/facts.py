@@ -1,4 +1,4 @@
-"""What disassociated code sets say in their clusters: facts of the manifest, the codebook, and counts of the report."""
+"""Facts of disassociated code sets that follow from clusters: for the manifest, the codebook and the report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from .ties import count_ties, ties_of_repeats
 
 @dataclass(frozen=True, repr=False)
 class DerivedChunks(Derived):
-    """What follows from clusters, from their settings, and from what is stated of the sets of a policy and its input.
+    """The parts that follow from clusters, their settings, and stated facts of policy sets and input.
 
     ``left_out``: patients that are not released, ``<N`` for fewer than N
     """
@@ -58,7 +58,7 @@ class DerivedChunks(Derived):
         return codebook(self.released, numbered=self.settings.ids == "number")
 
     def report_counts(self) -> ReportCounts:
-        """Return the patients of each cluster, and those with each code as far as the chunks tell."""
+        """Return the patients of each cluster, and the patients with each code as far as the chunks reveal them."""
         return ReportCounts(
             k=self.released.k,
             sizes=pl.Series(self.released.sizes, dtype=pl.Int64),
@@ -89,7 +89,7 @@ def sets_of(released: Disassociation, policy: str | None) -> PolicySets | None:
 
 
 def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -> PolicySets:
-    """Count constraints, those all of whose codes are counted exactly, and those whose patients are, too."""
+    """Count constraints whose codes are all counted exactly, and constraints whose patients are, too."""
     of_code = np.full(len(released.vocabulary), -1, dtype=np.int64)
     for number, items in enumerate(constraints):
         of_code[list(items)] = number
@@ -173,7 +173,7 @@ def facts_of(released: Disassociation, settings: MethodSettings, sets: PolicySet
 
 
 def rules_of(settings: DisassociationSettings) -> tuple[KmRule] | tuple[KmRule, SensitiveCodesRule]:
-    """Return what is promised."""
+    """Return the guarantee as rules."""
     rule = KmRule(model="k^m-anonymity", k=settings.k, m=settings.m)
     if settings.diversity is None:
         return (rule,)
@@ -181,7 +181,7 @@ def rules_of(settings: DisassociationSettings) -> tuple[KmRule] | tuple[KmRule, 
 
 
 def method_failures(released: Disassociation, settings: MethodSettings) -> list[str]:
-    """Return which settings of the method do not fit the clusters, as sentences.
+    """Return settings of the method that contradict the clusters, in sentences.
 
     Where no code may give another away, occurrences of one code still do.
     """
@@ -223,7 +223,7 @@ def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
 
 
 def count_patients(released: Disassociation, column: str) -> Counted:
-    """Return how many patients have each code, as far as the chunks tell; of occurrences, the first counts."""
+    """Return the number of patients with each code, as far as the chunks reveal it; only first occurrences count."""
     supports, is_exact = published_supports(released), codes_counted_exactly(released)
     named = {
         place: plain_code(code, repeats=released.repeats)

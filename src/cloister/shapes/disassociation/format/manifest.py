@@ -117,7 +117,7 @@ class DisassociationManifest(CodesManifest):
         return fitting(self, {"records": masked or known})
 
     def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the file of clusters, and that of records, which are nobody's."""
+        """Return the file of clusters, and the file of records, which belong to no patients."""
         return FileSpec(CLUSTERS), FileSpec(DATA[0], tuple(self.columns.as_json()))
 
     def risk_and_loss(self) -> tuple[None, float]:
@@ -126,7 +126,7 @@ class DisassociationManifest(CodesManifest):
 
 
 def method_settings(request: DisassociationRequest, policy: str | None) -> dict[str, object]:
-    """Return what was asked of the method; ``policy`` is the utility policy in words."""
+    """Return the settings of the method; ``policy`` is the utility policy in words."""
     same = ("k", "m", "refine", "inference_check")
     return {
         **{name: getattr(request, name) for name in same},
@@ -137,7 +137,7 @@ def method_settings(request: DisassociationRequest, policy: str | None) -> dict[
 
 
 def settings_of(given: GivenCodes, request: DisassociationRequest, policy: str | None) -> DisassociationSettings:
-    """Return what was asked, with the utility policy in words, and how the input was read."""
+    """Return the settings, with the utility policy in words, and how the input was read."""
     return DisassociationSettings.model_validate(
         {
             **input_settings(given, request, policy),

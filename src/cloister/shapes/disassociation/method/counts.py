@@ -1,4 +1,4 @@
-"""How many records hold some codes: exact bounds from disassociated code sets alone, for their recipients.
+"""Counts of records with some codes: exact bounds from disassociated code sets only, for their recipients.
 
 A *reconstruction* is a data set that a release may stand for: the subrecords of each chunk are in different records
 of the cluster (of a shared chunk, in different records of the joint cluster, in none of a cluster that holds the code
@@ -58,7 +58,7 @@ Mask = NDArray[np.bool_]
 
 
 class ChunkCounts:
-    """Disassociated code sets, ready to be asked; they must be verified, as the bounds rely on all that is promised.
+    """Disassociated code sets, ready for queries; they must be verified, as the bounds rely on the complete guarantee.
 
     ``diversity``: l; at most one record in l of a cluster has a sensitive code
     """
@@ -90,7 +90,7 @@ class ChunkCounts:
         )
 
     def count(self, codes: Iterable[str], within: Mask | None = None) -> CountBounds:
-        """Bound how many records hold all of some codes.
+        """Bound the number of records with all of some codes.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ class Encoded:
 
 
 def encode_request(codes: CodeSets, request: DisassociationRequest) -> Encoded:
-    """Number everything."""
+    """Number all codes, and return the encoded request."""
     unit, level = np.arange(codes.n_codes), np.zeros(codes.n_codes, dtype=np.int64)
     if codes.repeats:
         unit, level = occurrences(codes.vocabulary)
@@ -194,7 +194,7 @@ class VerticalPartition(NamedTuple):
 
 
 def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32], rule: Rule) -> VerticalPartition:
-    """Record chunks and item chunk of every part, already repaired where the omitted condition fails.
+    """Return record chunks and item chunk of every part, repaired where the omitted condition fails.
 
     Codes held by fewer than k records of the part go to its item chunk. The others are taken by constraint and support
     and fill one chunk after the other: a code joins if the chunk stays k^m-anonymous, else it waits for the next chunk.

@@ -1,4 +1,4 @@
-"""A release of code sets: clusters, data sets that they may stand for, and how far these are from the original.
+"""A release of code sets: clusters, data sets consistent with them, and the distance of these from the original.
 
 How far they are is for the custodian alone: whoever makes them anew from ``clusters.json`` could test a guess about the
 original against it. What follows from the chunks is in `facts`.
@@ -75,7 +75,7 @@ HOW_MANY = {ItemSupport.ONE: ONE_ROW, ItemSupport.BELOW_K: BELOW_K, ItemSupport.
 
 
 def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSupport | str = ItemSupport.ONE) -> CodeSets:
-    """Code sets that could have led to a release: subrecords put together at random, none left empty.
+    """Return random code sets that are consistent with a release: subrecords combined so that no record is empty.
 
     The subrecords of a chunk go to different records of its cluster, or of its joint cluster without the clusters that
     hold the code elsewhere. Codes of item chunks go to records without any code first; most of them have one
@@ -147,7 +147,7 @@ def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32])
 
 @dataclass(frozen=True, repr=False)
 class CodesRelease(Release):
-    """Disassociated code sets that passed verification; ``frame`` is one reconstruction, as ``data.csv`` has it."""
+    """Verified disassociated code sets; ``frame`` is one reconstruction, the content of ``data.csv``."""
 
     clusters: Disassociation
     frame: pl.DataFrame = field(repr=False)
@@ -155,7 +155,7 @@ class CodesRelease(Release):
     _check: Callable[[Disassociation], Verdict] = field(repr=False)
 
     def reconstruct(self, seed: int = 0, item_support: ItemSupport | str = ItemSupport.ONE) -> CodeSets:
-        """Return code sets that could have led to this release; see `cloister.shapes.disassociation.method.release`."""
+        """Return code sets consistent with this release; see `cloister.shapes.disassociation.method.release`."""
         return reconstruct(self.clusters, seed, item_support)
 
     def recheck(self) -> Verdict:
@@ -181,7 +181,7 @@ class CodesRelease(Release):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How far reconstructions are from the original; for the custodian."""
+    """The distance of reconstructions from the original; for the custodian."""
 
     queries: QueryErrors | None = None
     # interval of the matching error -> constraints of the utility policy

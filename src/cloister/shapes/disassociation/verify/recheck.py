@@ -1,4 +1,4 @@
-"""A release folder of code sets, checked again from its files alone, and against the original if that is given."""
+"""Verification of a release folder of code sets, from its files only, and against the original if it is given."""
 
 import hashlib
 from dataclasses import replace
@@ -25,7 +25,7 @@ ReleaseFolder = ReleaseUnderCheck[DisassociationManifest, Disassociation, Disass
 
 
 class DisassociationChecker(Checker[DisassociationManifest, Disassociation, DisassociationSecret]):
-    """Checks disassociated code sets."""
+    """The checker of disassociated code sets."""
 
     def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
         """Read the clusters."""
@@ -34,30 +34,30 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
     def read_original(
         self, request: Request, manifest: DisassociationManifest, files: Disassociation
     ) -> DisassociationSecret | None:
-        """Read what the custodian has."""
+        """Read the custodian's data."""
         if request.privacy is not None or request.policy is not None:
             raise InputError("Policies are for releases of generalized code sets. Leave them out.")
         original = read_original(request, manifest.settings)
         return None if original is None else _secret(original, files, manifest.settings.diversity or 1)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
+        """Recompute the guarantee."""
         diversity = release.manifest.settings.diversity or 1
         verdict = verify(release.files, release.original, diversity, release.findings())
         return replace(verdict, checks=(*verdict.checks, CHECKED))
 
     def derive(self, release: ReleaseFolder) -> DerivedChunks:
-        """Return what follows from the clusters."""
+        """Return the parts that follow from the clusters."""
         stated = release.manifest
         return DerivedChunks(release.files, stated.settings, stated.utility, stated.records.suppressed)
 
     def contradictions(self, release: ReleaseFolder) -> list[str]:
-        """Compare settings, utility and the form of the clusters with the clusters."""
+        """Check settings, utility and the form of the clusters against the clusters."""
         stated = release.manifest
         return chunk_failures(release.folder, release.files, stated.settings, stated.utility)
 
     def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
-        """Compare with what the recipient expects."""
+        """Check the expectations of the recipient."""
         return expectation_failures(release.files, release.request)
 
 
@@ -71,7 +71,7 @@ def chunk_failures(
 
 
 def is_as_written(folder: Path, released: Disassociation) -> bool:
-    """Return whether the clusters of a folder are written in the one way there is."""
+    """Return whether the clusters of a folder are in canonical form."""
     found = hashlib.sha256()
     for line in cluster_lines(released):
         found.update(line)
@@ -79,7 +79,7 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
 
 
 def expectation_failures(released: Disassociation, expectation: Request) -> list[str]:
-    """Return what of the recipient's own k and m does not hold."""
+    """Return which of the recipient's own k and m are not met."""
     k, m = expectation.k or released.k, expectation.m or released.m
     if k <= released.k and m <= released.m:
         return []

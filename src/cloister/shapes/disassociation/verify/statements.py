@@ -1,4 +1,4 @@
-"""The promises of disassociated code sets as SQL: what ``verify.sql`` checks, from the released files alone.
+"""The guarantee of disassociated code sets as SQL: ``verify.sql`` checks it from the released files only.
 
 Source: Loukides et al. (2014), Guarantee 1, and the requirements R1 to R4 of joint clusters. The order of clusters is
 checked by `cloister verify` alone.

@@ -1,4 +1,4 @@
-"""The promise of disassociated code sets, recomputed from the release alone; with the original, the rest too.
+"""The guarantee of disassociated code sets, recomputed from the release only, and further checks with the original.
 
 What the chunks of files show is counted by ``verify.sql`` (`statements`), what those in memory show by NumPy, by
 sorting sets of codes. Nothing here imports the kernels or what protects.

@@ -1,4 +1,4 @@
-"""The forms of generalized code sets: what is asked and what is released; sets of numbers as arrays.
+"""The states of generalized code sets: the request and the release; sets of numbers as arrays.
 
 Privacy policies are read here as they are given, in words or in files, and not reduced. The verifier reads them with
 this file too, so that it imports no kernels.
@@ -43,7 +43,7 @@ VISIT = "visit of each line"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sets:
-    """Sets of numbers, one after the other."""
+    """Sets of numbers, in sequence."""
 
     offsets: Integers  # (n_sets + 1,) int64, where each set begins in ``items``
     items: Numbers  # int32, numbers from 0, ascending within a set
@@ -53,7 +53,7 @@ class Sets:
 
     @classmethod
     def of(cls, sets: Iterable[Iterable[int]]) -> "Sets":
-        """Take sets in the order they come in."""
+        """Store sets in the given order."""
         ordered = [sorted(set(each)) for each in sets]
         offsets = starts_of([len(each) for each in ordered])
         return cls(offsets, np.array([item for each in ordered for item in each], dtype=np.int32))
@@ -68,7 +68,7 @@ class Sets:
         return self.items[self.offsets[number] : self.offsets[number + 1]]
 
     def chosen(self, which: NDArray[np.bool_] | Integers) -> "Sets":
-        """Return some of the sets, in the order asked for."""
+        """Return some of the sets, in the requested order."""
         numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which.astype(np.int64, copy=False)
         offsets, places = take_runs(self.offsets, numbers)
         return Sets(offsets, self.items[places])
@@ -169,7 +169,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class GeneralizationRequest(CodesRequest):
-    """What is asked of a generalization.
+    """The request for a generalization.
 
     Codes are generalized only with codes of the same set of ``policy``; without one with any, or with none where
     uncovered codes are suppressed. AA generalizes along the hierarchy whatever the policy.
@@ -227,7 +227,7 @@ def code_weights_of(asked: str | Sequence[float] | None) -> tuple[int, ...] | No
 
 
 def term_text(codes: Sequence[str]) -> str:
-    """Return a term as it is written: a code, or codes in brackets.
+    """Return the text of a term: a code, or codes in brackets.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def term_text(codes: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Generalization:
-    """Code sets whose codes are in sets: a record that has a term has one or more of its codes."""
+    """Code sets with codes grouped into terms: a record with a term has one or more of its codes."""
 
     k: int
     vocabulary: tuple[str, ...]  # the codes that occur in the original, in the order of their UTF-8 bytes
@@ -327,7 +327,7 @@ def sets_of(given: Iterable[Iterable[str]], spec: str) -> PrivacySets:
 
 
 def sets_of_json(path: str | Path) -> PrivacySets:
-    """Read a policy: a list of lists of codes."""
+    """Read a policy from JSON: a list of lists of codes."""
     path = Path(path)
     return sets_of(read_policy_file(path, "privacy"), path.name or str(path))
 
@@ -349,7 +349,7 @@ def sets_of_visits(path: str | Path, read_as: VisitsFile | None = None) -> Priva
 
 
 def sets_of_records(codes: CodeSets) -> PrivacySets:
-    """All the codes of each patient."""
+    """Return all codes of each patient."""
     return PrivacySets(codes.vocabulary, Sets(codes.offsets, codes.items), RECORDS)
 
 

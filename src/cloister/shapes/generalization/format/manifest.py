@@ -173,7 +173,7 @@ def settings_of(
 
 
 def facts_of(released: Generalization) -> tuple[TermFigures, TermRisk]:
-    """Return what a data file says of its terms, and how rare what it says is."""
+    """Return what a data file says of its terms, and how rare its contents are."""
     terms, records = _plain_terms(released), released.named_records()
     several = [term for term in terms if len(term) > 1]
     held = Counter(term for record in records for term in record)
@@ -192,7 +192,7 @@ def facts_of(released: Generalization) -> tuple[TermFigures, TermRisk]:
 
 
 def rules_of(settings: GeneralizationSettings) -> tuple[KmRule] | tuple[PolicyRule]:
-    """Return what is promised."""
+    """Return the guarantee as rules."""
     if settings.m is not None:
         return (KmRule(model="k^m-anonymity", k=settings.k, m=settings.m),)
     return (PolicyRule(model="privacy-constrained anonymity", k=settings.k, privacy=settings.privacy),)
@@ -236,7 +236,7 @@ def _height(names: set[str], classification: str) -> int:
 def evidence_is_possible(
     manifest: GeneralizationManifest, released: Generalization, policy: UtilityPolicy | None
 ) -> bool:
-    """Return whether the releaser's word is within what the data file leaves open; the policy is None if not known."""
+    """Return whether the data file permits the releaser's statements; the policy is None if it is not known."""
     utility = manifest.utility
     present = len(set().union(*_plain_terms(released)))
     # Of a code that repeats some occurrences may be suppressed, so that it counts among both.

@@ -46,7 +46,7 @@ MOST_SETS = 500_000_000  # More sets than these, counted once for each record th
 
 
 class PrivacyPolicy(PrivacySets):
-    """Sets of codes that must lead to k patients at least, or to none: maximal ones, each once, in order.
+    """Sets of codes that must match at least k patients, or none: maximal sets, each once, in order.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class PrivacyPolicy(PrivacySets):
 
     @classmethod
     def maximal_of(cls, given: PrivacySets) -> "PrivacyPolicy":
-        """Return the policy of the sets that lie in no other."""
+        """Return the policy of the sets that no other set contains."""
         return cls(given.vocabulary, maximal(given.sets), given.spec)
 
     @classmethod
@@ -146,7 +146,7 @@ def _occurring(policy: PrivacySets, codes: CodeSets) -> Sets:
 
 
 def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None) -> PrivacyPolicy:
-    """Return a policy by its words: ``all:2``, ``visits:FILE``, ``records`` or a JSON file."""
+    """Parse a policy: ``all:2``, ``visits:FILE``, ``records`` or a JSON file."""
     m = size_in(spec)
     if m is not None:
         return PrivacyPolicy.all_combinations(codes, m)
@@ -154,7 +154,7 @@ def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None)
 
 
 def maximal(sets: Sets) -> Sets:
-    """Return the sets that lie in no other, each once, in the order of their numbers; the empty set is omitted."""
+    """Return the sets that no other set contains, each once, in number order, without the empty set."""
     once = sets.distinct()
     return once.chosen(~covered_sets(once.offsets, once.items) & (once.sizes > 0))
 

@@ -1,4 +1,4 @@
-"""The data file of generalized code sets: how terms are written and read back, its codebook, and what its report shows.
+"""The data file of generalized code sets: writing and reading of terms, its codebook, and its report counts.
 
 A term is written as a code, or as codes in brackets. The codebook says nothing that the data file does not."""
 
@@ -69,7 +69,7 @@ def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> 
 
 @dataclass(frozen=True, repr=False)
 class DerivedTerms(Derived):
-    """What follows from generalized code sets, their auxiliary attributes and their settings.
+    """The parts that follow from generalized code sets, their auxiliary attributes and settings.
 
     ``left_out``: patients that are not released, ``<N`` for fewer than N
     """

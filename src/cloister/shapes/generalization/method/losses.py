@@ -1,4 +1,4 @@
-"""What generalized terms lose (ILM, its exponential form UL, NCP), and what the released records tell of it.
+"""Losses of generalized terms (ILM, its exponential form UL, NCP), and their bounds from the released records.
 
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, Definition 3.3 (ILM) and section V.B (NCP, after Xu et
 al. 2006, KDD, and Terrovitis, Mamoulis, Kalnis 2008, PVLDB 1(1), section 2.3); Loukides et al. (2010), PNAS 107 (UL).
@@ -199,7 +199,7 @@ def _log_subsets(size: int) -> float:
 
 @dataclass(frozen=True)
 class PolicySetOutcome:
-    """What became of one set of the utility policy: how many of its codes occur, and how many of them are suppressed.
+    """The outcome of one set of the utility policy: how many of its codes occur, and how many are suppressed.
 
     It is satisfied if no term that holds one of its codes reaches beyond it (Definition 3.2), and fully preserved if
     nothing of it is suppressed either: the patients with any of its codes are as many.
@@ -218,7 +218,7 @@ class PolicySetOutcome:
 
 @dataclass(frozen=True)
 class GeneralizationFigures:
-    """What was lost; for the custodian, since occurrences are told of codes that few have."""
+    """The losses; for the custodian, since they count occurrences of codes that few patients have."""
 
     ilm: float  # information loss metric over all terms and suppressed codes
     log_ul: float  # natural logarithm of the exponential loss; -inf where nothing is lost
@@ -243,7 +243,7 @@ class GeneralizationFigures:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedCodes:
-    """Generalized code sets, and what only the custodian may know."""
+    """Generalized code sets, with information for the custodian only."""
 
     released: Generalization
     origin: Integers  # (n_released,) int64, record of the original behind each released one; secret

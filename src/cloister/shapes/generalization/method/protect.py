@@ -1,4 +1,4 @@
-"""Generalize code sets by the method asked for, until every set of the privacy policy leads to k patients.
+"""Generalize code sets by the requested method, until every set of the privacy policy matches k patients.
 
 What became of the sets of the privacy policy and of the utility policy is told with the result.
 
@@ -73,7 +73,7 @@ def _as_terms(sets: Sets, released: Generalization) -> list[Numbers]:
 
 
 def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[Status, int]:
-    """Count the sets of the privacy policy by what became of them."""
+    """Count the sets of the privacy policy by outcome."""
     given = constraints.given
     vacuous = given.sizes == 0
     gone = released.term_of() < 0
@@ -96,7 +96,7 @@ def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[
 
 
 def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generalization) -> tuple[PolicySetOutcome, ...]:
-    """Tell of each set of the utility policy whether it is satisfied, and what of it is suppressed."""
+    """Return for each set of the utility policy whether it is satisfied, and which of it is suppressed."""
     if policy is None:
         return ()
     term_of, found = released.term_of(), []

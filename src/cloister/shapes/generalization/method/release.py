@@ -1,4 +1,4 @@
-"""A release of generalized code sets, and what cannot be written into one."""
+"""A release of generalized code sets, and checks that its data can be written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ def check_writable(codes: CodeSets, beside: AttributesTable | None = None) -> No
 
 
 def check_size(released: Generalization) -> None:
-    """Refuse what would make a data file that no machine reads: each record spells all codes of its terms."""
+    """Reject a data file that would be too large to read: each record spells all codes of its terms."""
     lengths = np.array([len(term_text(codes).encode()) + 1 for codes in released.named_terms()], dtype=np.int64)
     size = int((lengths * released.supports()).sum())
     if size > MOST_BYTES:
@@ -43,7 +43,7 @@ def check_size(released: Generalization) -> None:
 
 @dataclass(frozen=True, repr=False)
 class GeneralizedCodesRelease(DataFileRelease):
-    """Generalized code sets that passed verification: terms, and the terms of each record."""
+    """Verified generalized code sets: terms, and the terms of each record."""
 
     generalized: Generalization
     _check: Callable[[Generalization], Verdict] = field(repr=False)

@@ -1,4 +1,4 @@
-"""A release folder of generalized code sets, checked again from its files alone, or with the original and policies.
+"""Verification of a release folder of generalized code sets, from its files only, or with the original and policies.
 
 A release names its policies and does not hold them: their sets may be those of patients, and may name codes that are
 suppressed. They are as the user gives them, or made anew: codes by level and the diseases of genome-wide studies follow
@@ -178,7 +178,7 @@ ReleaseFolder = ReleaseUnderCheck[GeneralizationManifest, GeneralizedFile, Codes
 
 
 class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, CodesOriginal]):
-    """Checks generalized code sets."""
+    """The checker of generalized code sets."""
 
     def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
         """Read the data file and its terms."""
@@ -193,7 +193,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     def read_original(
         self, request: Request, manifest: GeneralizationManifest, _files: GeneralizedFile
     ) -> CodesOriginal | None:
-        """Read what the custodian has."""
+        """Read the custodian's data."""
         original = read_original(request, manifest.settings)
         if manifest.attributes is not None and original is not None and original.given.attributes is None:
             raise lacking_attributes()
@@ -226,12 +226,12 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         return Verdict(verdict.how, (*verdict.checks, *counted), tuple(failures))
 
     def derive(self, release: ReleaseFolder) -> DerivedTerms:
-        """Return what follows from the data file."""
+        """Return the parts that follow from the data file."""
         stated, beside = release.manifest, release.files.beside
         return DerivedTerms(release.files.released, stated.settings, stated.records.suppressed, beside)
 
     def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
-        """Compare with the recipient's own k and m, and another privacy policy."""
+        """Check the recipient's own k and m, and another privacy policy."""
         privacy, guarantee = _read_promise(release)
         released, failures = _read_release(release), list[str]()
         k, m = release.request.k or released.k, privacy.m or released.m
@@ -295,7 +295,7 @@ def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets
 
 
 def _is_as_written(manifest: GeneralizationManifest, file: GeneralizedFile) -> bool:
-    """Whether the data file is written in the one way there is."""
+    """Return whether the data file is in canonical form."""
     plain = data_frame(file.released, numbered=manifest.columns.id is not None).cast(pl.String)
     # Records whose terms are equal are in the order of their attributes.
     content = file.frame.select(CODES, *(() if file.beside is None else file.beside.columns))

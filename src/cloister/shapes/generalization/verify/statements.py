@@ -1,4 +1,4 @@
-"""The promises of generalized code sets as SQL: what ``verify.sql`` checks, from the released file alone.
+"""The guarantee of generalized code sets as SQL: ``verify.sql`` checks it from the released file only.
 
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D. Codes of one term cannot be told apart, so
 that sets of terms are all that anybody can look for.
@@ -28,7 +28,7 @@ def script_of(manifest: GeneralizationManifest) -> Script:
 
 
 def find_broken(frame: pl.DataFrame, k: int, m: int | None, *, repeats: bool = False) -> tuple[Finding, ...]:
-    """Return what the promises find in generalized code sets in memory, of which the frame has the texts."""
+    """Return the findings of the promises on generalized code sets in memory; the frame contains their text."""
     promised = {"k": k, "m": m, "repeats": repeats, "delimiter": None}
     return _script(DATA[0], names_in_sql(frame.columns, FOLDER), (), promised).run_on({DATA[0]: frame})
 

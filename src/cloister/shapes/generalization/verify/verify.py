@@ -1,4 +1,4 @@
-"""The guarantee of generalized code sets, recomputed from what is released alone; with the original, the rest too.
+"""The guarantee of generalized code sets, recomputed from the release only, and further checks with the original.
 
 The promises are SQL (`statements`). What a privacy policy names is counted with NumPy, as the policy is not in the
 release. Nothing here imports the kernels or what protects.
@@ -119,7 +119,7 @@ def terms_by_code(released: Generalization) -> dict[str, list[int]] | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizationGuarantee:
-    """What a release is to keep."""
+    """The guarantee that a release must meet."""
 
     # sets of codes of which every part has no record or k; may be None where sets of up to m codes are meant
     privacy: PrivacySets | None = None

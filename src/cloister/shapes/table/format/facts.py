@@ -1,4 +1,4 @@
-"""What the released records of a table say, for manifest, codebook and report; recomputed when a folder is verified."""
+"""Facts of the released records of a table, for manifest, codebook and report; recomputed in verification."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class TableFacts:
 
 @dataclass(frozen=True, repr=False)
 class DerivedTable(Derived):
-    """What follows from the records of a table, or from their tally, and from what is stated of them.
+    """The parts of a release that follow from a table's records, or their tally, and from its stated parts.
 
     ``frame``: all records of the data file; ``released``: those that were not suppressed
     ``without``: a column of codes, of which another part of the release says more
@@ -56,11 +56,11 @@ class DerivedTable(Derived):
 
     @cached_property
     def unique(self) -> UniqueRecords | None:
-        """How many records are unique with the columns released as recorded; None without such columns."""
+        """The number of records that are unique by the columns released as recorded; None without any."""
         return count_unique(self.released, guarantee_of(self.stated), self.without)
 
     def parts(self) -> dict[Place, Part]:
-        """Return settings that follow from others, numbers of records, the loss that was minimized, labels and risk."""
+        """Return derived settings, numbers of records, the minimized loss, labels and risk."""
         stated, settings, rules = self.stated, self.stated.settings, self.stated.guarantee.rules
         suppressed = 1 if stated.suppressed is None else stated.suppressed  # which is masked as any below k
         return {
@@ -74,15 +74,15 @@ class DerivedTable(Derived):
         }
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the data file; none of a table whose codes are reduced here."""
+        """Return the data file; empty for a table with codes reduced to their presence."""
         return {DATA: self.frame} if self.without is None else {}
 
     def codebook(self) -> pl.DataFrame:
-        """Return one row for each label of each quasi-identifier that is released, and one for each other column."""
+        """Return one row for each released label of each quasi-identifier, and one for each other column."""
         return codebook(self.frame.select(table_columns(self.frame)), self.stated)
 
     def report_counts(self) -> ReportCounts:
-        """Return the records of each class, those with each label, and all of them, for signs of identifiers."""
+        """Return the records of each class, the records with each label, and all records, for signs of identifiers."""
         released, guarantee = self.released, guarantee_of(self.stated)
         skipped = {self.without, *guarantee.averaged}
         hidden = {guarantee.id if guarantee.numbered else None, self.without}
@@ -104,7 +104,7 @@ class DerivedTable(Derived):
 
 
 def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPatients | None = None) -> TableFacts:
-    """Return what released records say, or their tally; rows of suppressed ones set aside.
+    """Return the facts of released records, or of their tally, without rows of suppressed records.
 
     ``patients``: where a patient may have several records, the rule that names their column: classes are counted by it.
     """
@@ -128,7 +128,7 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPati
 
 
 def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | None = None) -> pl.Series:
-    """Return the records of each combination of values in these columns; its patients, where they are distinguished."""
+    """Return the number of records in each class of these columns; of patients, if an id distinguishes them."""
     texts = pl.DataFrame([as_held(released[column]).alias(f"c{j}") for j, column in enumerate(columns)])
     every, size = with_records_of(texts, released), count_records(released)
     if patient is not None and patient in released.columns:
@@ -140,7 +140,7 @@ def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | N
 
 
 def count_unique(released: pl.DataFrame, guarantee: Guarantee, without: str | None = None) -> UniqueRecords | None:
-    """Return how many released records are unique with the columns released as recorded; None without such.
+    """Return the number of released records that are unique by the columns released as recorded; None without any.
 
     Columns of a tally that were not counted, as they stay in a database, are not among them.
     """
@@ -151,7 +151,7 @@ def count_unique(released: pl.DataFrame, guarantee: Guarantee, without: str | No
 
 
 def _row_by_row(released: pl.DataFrame) -> pl.DataFrame:
-    """The records of a tally, each in a row of its own; a table as it is."""
+    """Return a tally with one row for each record; other tables unchanged."""
     if not is_tally(released):
         return released
     n = records_of(released)
@@ -160,7 +160,7 @@ def _row_by_row(released: pl.DataFrame) -> pl.DataFrame:
 
 
 def count_labels(frame: pl.DataFrame, column: str) -> Counts:
-    """Return how many records, or records of a tally, have each label of a column."""
+    """Return the number of records with each label of a column."""
     return label_counts(as_text(frame[column]), records_of(frame))
 
 
@@ -171,7 +171,7 @@ MEANING_OF_IDS = {"number": "number of the record within this release", "hmac": 
 
 
 def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
-    """Return one row for each label of each quasi-identifier that was released, and one for each other column.
+    """Return one row for each released label of each quasi-identifier, and one for each other column.
 
     A column that was averaged has one row. How many values a label covers is not published: where the domain is the
     values present, that counts suppressed ones.
@@ -212,7 +212,7 @@ def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bo
 
 
 def count_complete(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> int:
-    """Return the released records in which no quasi-identifier is ``*``; ``released``: records, or their tally."""
+    """Return the number of released records without ``*`` in any quasi-identifier; ``released``: records or a tally."""
     texts = pl.DataFrame([as_text(released[name]).alias(f"c{place}") for place, name in enumerate(quasi_identifiers)])
     is_complete = texts.select(pl.all_horizontal(pl.all().ne_missing(ROOT))).to_series()
     return int(records_of(released).filter(is_complete).sum())

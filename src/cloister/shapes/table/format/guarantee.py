@@ -1,4 +1,4 @@
-"""What a released table promises, and the table it is compared with."""
+"""The guarantee of a released table, and the original table for comparison."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ Description = Mapping[str, Any]
 
 
 def escape_name(column: str) -> str:
-    """Return the name of a column inside the verifier, whatever its own: no pattern to Polars, and none of ours.
+    """Return the name of a column inside the verifier: never a pattern to Polars, and never a name of our own.
 
     Nor does any become that of another with the suffix of a join. Names keep their order.
     """
@@ -23,7 +23,7 @@ def escape_name(column: str) -> str:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a released table promises, as its manifest states it."""
+    """The guarantee of a released table, as its manifest states it."""
 
     columns: tuple[str, ...]
     # level of each quasi-identifier; the highest that occurs where levels differ between classes
@@ -44,7 +44,7 @@ class Guarantee:
     averaged: Mapping[str, str] = field(default_factory=dict)
 
     def inside(self) -> "Guarantee":
-        """Return the same of columns as they are named inside the verifier."""
+        """Return the guarantee with columns renamed as inside the verifier."""
         return replace(
             self,
             columns=tuple(map(escape_name, self.columns)),
@@ -57,13 +57,13 @@ class Guarantee:
 
     @property
     def has_one_transformation(self) -> bool:
-        """Whether classes follow from the original and one level for each column."""
+        """Whether classes follow from the original and a single level for each column."""
         return not self.recoded and not self.averaged
 
 
 @dataclass(frozen=True)
 class OriginalTable:
-    """The table a release was made from, and what generalized it; or a table of people that rules compare with."""
+    """The original of a release with its hierarchies, or a population table that rules compare with."""
 
     # the table; sensitive columns with the types they were read with, which say how values are ordered
     frame: pl.DataFrame

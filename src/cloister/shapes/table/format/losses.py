@@ -1,4 +1,4 @@
-"""Losses of a released table that follow from its labels and class sizes; recomputed when a folder is verified."""
+"""Information losses that follow from labels and class sizes of a released table; recomputed in verification."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -22,7 +22,7 @@ AGREEMENT = 1e-9  # how far the loss measured on the release may be from the los
 def differing_losses(
     records: pl.DataFrame, manifest: TableManifest, guarantee: Guarantee, hierarchies: Mapping[str, BoundHierarchy]
 ) -> list[str]:
-    """Return the losses of a manifest that do not follow from the records, from each other or from the original.
+    """Return the losses of a manifest that contradict the records, each other or the original.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def differing_losses(
 def measure_column_loss(
     labels: pl.DataFrame, hierarchy: BoundHierarchy, levels: tuple[int, ...], suppressed: int
 ) -> ColumnLoss:
-    """Return what a quasi-identifier lost, each suppressed record counted as lost entirely."""
+    """Return the loss of a quasi-identifier; suppressed records count as complete loss."""
     one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
     counts = (
         one.group_by("label").agg(count_records(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
@@ -74,7 +74,7 @@ def measure_column_loss(
 def aggregate_losses(
     columns: Sequence[ColumnLoss], sizes: pl.Series, suppressed: int, weights: Mapping[str, float]
 ) -> dict[str, float]:
-    """Losses that follow from those of the columns, from the sizes of released classes and the number suppressed."""
+    """Return the losses that follow from losses of columns, class sizes and the number of suppressed records."""
     factors = [float(weights.get(column.column, 1.0)) for column in columns]
     by_leaf = [column.loss for column in columns]
     released = int(sizes.sum())
@@ -91,7 +91,7 @@ def aggregate_losses(
 
 
 def find_largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
-    """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
+    """Return for each label at these levels the leaves of its largest set, and the lowest level of that set."""
     schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
     columns = [(hierarchy.labels[level], hierarchy.leaves[level], [level] * len(hierarchy.values)) for level in levels]
     sets = [pl.DataFrame(dict(zip(schema, one, strict=True)), schema=schema) for one in columns]

@@ -37,7 +37,7 @@ def _known_loss(name: str) -> str:
 
 
 def _rule(described: object) -> PrivacyRule:
-    """Return a rule as a manifest describes it; no others than this version knows, as it can check no others."""
+    """Parse a rule of a manifest; reject rules that this version does not know, as it cannot check them."""
     if isinstance(described, PrivacyRule):
         return described
     try:
@@ -84,7 +84,7 @@ class PublishedSettings(Section):
     delimiter: Delimiter = ","
 
     def allowed_suppression(self, records: int) -> int:
-        """Return how many of the original records may be suppressed."""
+        """Return the number of original records that may be suppressed."""
         share = Decimal(str(self.suppression))
         return math.floor(min(Decimal(1), share + SHARE_ROUNDED) * records)
 
@@ -111,7 +111,7 @@ class QuasiIdentifierColumn(Section):
 
     @property
     def used_levels(self) -> tuple[int, ...]:
-        """The levels that occur, ascending."""
+        """The occurring levels, ascending."""
         return self.levels if self.level is None else (self.level,)
 
 
@@ -161,11 +161,11 @@ class TableGuarantee(Section):
 
     @property
     def patients(self) -> KPatients | None:
-        """The rule about patients, where one may have several records."""
+        """The rule about patients, if a patient may have several records."""
         return next((rule for rule in self.rules if isinstance(rule, KPatients)), None)
 
     def about(self) -> tuple[str, ...]:
-        """Return the sensitive columns that rules are about, in their order."""
+        """Return the sensitive columns of the rules, in order."""
         columns = [rule.about for rule in self.rules if rule is not self.patients]
         return tuple(dict.fromkeys(column for column in columns if column is not None))
 
@@ -224,7 +224,7 @@ class DatabasePlace(Section):
 
 
 class TableSections(Section):
-    """What is particular to a table."""
+    """The manifest sections that are particular to a table."""
 
     shape: Literal["table"]
     method: Literal["full-domain", "mondrian", "cluster", "top-down", "local-recoding", "merged-classes"]
@@ -282,24 +282,24 @@ class TableSections(Section):
         return None if found is None else found.role
 
     def averages(self) -> dict[str, Average]:
-        """Return the columns that hold averages, and which."""
+        """Return the columns that contain averages, with the kind of average."""
         return {name: each.average for name, each in self.quasi_identifiers.items() if each.average is not None}
 
     @property
     def empty(self) -> list[str]:
-        """The quasi-identifiers that say nothing in this release: one label for all records, of nearly all values."""
+        """The quasi-identifiers without information in this release: one label, with nearly all values lost."""
         losses = self.utility.columns
         return [name for name in self.quasi_identifiers if losses[name].labels == 1 and losses[name].loss >= ALL_LOST]
 
     @property
     def mean_loss(self) -> float:
-        """The mean of what the quasi-identifiers lost, each counted once, whatever loss was minimized."""
+        """The mean loss of the quasi-identifiers, each with equal weight, whatever loss was minimized."""
         losses = self.utility.columns
         return sum(losses[name].loss for name in self.quasi_identifiers) / max(1, len(self.quasi_identifiers))
 
     @property
     def suppressed(self) -> int | None:
-        """How many records were suppressed; None where that is masked."""
+        """The number of suppressed records; None if it is masked."""
         return None if isinstance(self.records.suppressed, str) else self.records.suppressed
 
     def _share_fits(self) -> bool:
@@ -360,11 +360,11 @@ class TableManifest(TableSections, ManifestHead):
     seed: int
 
     def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the data file; none where the records are in a database."""
+        """Return the data file; none if the records are in a database."""
         return () if self.table is not None else super().file_specs()
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
-        """Return the data file, and the roles of its columns but ids."""
+        """Return the data file, and the roles of its columns except ids."""
         roles = {name: role for name, role in self.roles().items() if role != "identifier"}
         return self.data_file, roles
 
@@ -374,14 +374,14 @@ class TableManifest(TableSections, ManifestHead):
 
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
-    """Return counts of records; suppressed ones below k are masked, and the input, which would give them away."""
+    """Return counts of records; suppressed ones below k are masked, and so is the input that would reveal them."""
     left_out = mask_small_count(suppressed, k)
     every = masked_total(released, left_out)
     return RecordCounts.model_validate({"in": every, "released": released, "suppressed": left_out})
 
 
 def guarantee_of(manifest: TableSections) -> Guarantee:
-    """Return what a manifest promises, for the verifier."""
+    """Return the guarantee that a manifest states, for the verifier."""
     quasi, settings = manifest.quasi_identifiers, manifest.settings
     used = {name: column.used_levels for name, column in quasi.items()}
     ids = [(name, column.ids) for name, column in manifest.columns.items() if isinstance(column, TableIdColumn)]

@@ -1,4 +1,4 @@
-"""What can be asked of a table, each setting declared once: for the command line, jobs, Python and the methods."""
+"""The settings of a table, each declared once: for the command line, jobs, Python and the methods."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ DECISIONS = ("drop", "sensitive", "keep", QUASI_IDENTIFIER)
 
 
 def decimal_text(share: float) -> str:
-    """Return a share as it was written, without the error of floating point."""
+    """Return a share as it was typed, without floating-point error."""
     return str(Decimal(repr(share)).normalize())
 
 
@@ -198,7 +198,7 @@ class TableSettings:
 
     @property
     def published_method(self) -> str:
-        """The method as a manifest names it, with what follows it."""
+        """The method as a manifest names it, with its variant."""
         if self.local_recoding:
             return LOCAL_RECODING
         is_merged = self.chosen_method == FULL_DOMAIN and self.merge_bound is not None
@@ -206,7 +206,7 @@ class TableSettings:
 
     @property
     def chosen_method(self) -> str:
-        """The method asked for, or the one for the purpose.
+        """The requested method, or the method for the purpose.
 
         Mondrian loses least of those that are quick (`benchmarks/usefulness`); what only a search looks at asks for
         full-domain generalization.
@@ -218,7 +218,7 @@ class TableSettings:
         return MONDRIAN if self.purpose == ANALYSIS and not is_searched else FULL_DOMAIN
 
     def needing_rows(self) -> list[str]:
-        """Return the settings that need the rows of a table, and not their counts alone."""
+        """Return the settings that need the rows of the table, not only their counts."""
         asked = {
             "method": self.method not in (None, FULL_DOMAIN),
             "local_recoding": self.local_recoding,
@@ -244,7 +244,7 @@ class TableOptions(ReleaseOptions, TableSettings):
 
     @classmethod
     def is_whole(cls, _keywords: Keywords) -> bool:
-        """Whether a release by these settings has all codes of a patient together."""
+        """Whether a release with these settings contains all codes of a patient together."""
         return False
 
     data: Annotated[

@@ -1,4 +1,4 @@
-"""Numbers for labels and values: how a table and what rules look at become arrays that kernels work on."""
+"""Numeric codes for labels and values: tables and rule columns as arrays for the kernels."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ MOST_LEAVES = 2**62  # sums of leaves over all records must fit into 64 bits
 
 
 class Coded:
-    """A bound hierarchy with numbers for labels: by level, its labels, codes of its values and leaves of its codes.
+    """A bound hierarchy with numeric codes: by level, its labels, the codes of its values and the leaves of its codes.
 
     ``wider``: bound to these values and those of population tables; ``hierarchy`` itself if there are none.
     """
@@ -60,7 +60,7 @@ class Coded:
 
 
 def level_maps(coded: Sequence[Coded]) -> LevelMaps:
-    """Return how codes rise from level to level."""
+    """Return the maps of codes from each level to the next."""
     n_levels = max(len(c.codes) for c in coded)
     start = np.zeros((len(coded), n_levels, n_levels), dtype=np.int64)
     sizes = np.zeros((len(coded), n_levels), dtype=np.int64)
@@ -86,7 +86,7 @@ def level_maps(coded: Sequence[Coded]) -> LevelMaps:
 
 
 def costs_of(coded: Sequence[Coded], rows: Rows, weights: Sequence[float], loss: AttributeLoss) -> Costs:
-    """Return what generalized values cost.
+    """Return the costs of generalized values.
 
     ``rows`` are the distinct rows at level 0; ``weights`` (n_attributes,) are positive.
     """

@@ -1,4 +1,4 @@
-"""The forms a table takes on its way: what is asked of it, encoded, and protected."""
+"""The states of a table: the request, the encoded table and the protected table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # so that checking a release does not load the search
 
 
 class Role(StrEnum):
-    """What a column is to the release."""
+    """The role of a column in the release."""
 
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
@@ -32,7 +32,7 @@ class Role(StrEnum):
 
 
 class Ids(StrEnum):
-    """What becomes of the column that identifies patients."""
+    """The treatment of the column that identifies patients."""
 
     DROP = "drop"
     NUMBER = "number"
@@ -41,7 +41,7 @@ class Ids(StrEnum):
 
 @dataclass(frozen=True)
 class QuasiIdentifier:
-    """How a quasi-identifier may be generalized: its hierarchy, and the levels allowed (``highest`` None: its top)."""
+    """The generalization of a quasi-identifier: its hierarchy and allowed levels (``highest`` None: its top)."""
 
     hierarchy: Hierarchy
     lowest: int = 0
@@ -50,7 +50,7 @@ class QuasiIdentifier:
 
 @dataclass(frozen=True)
 class TableRequest(TableSettings):
-    """What is asked of a table, with everything looked up."""
+    """The request for a table, with everything looked up."""
 
     quasi_identifiers: Mapping[str, QuasiIdentifier]
     rules: tuple[PrivacyRule, ...]
@@ -70,32 +70,32 @@ class TableRequest(TableSettings):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least, whatever they are, if it is to satisfy all rules."""
+        """The number of records that every class needs at least to satisfy all rules."""
         return max(rule.class_size for rule in self.rules)
 
     @property
     def k(self) -> int:
-        """The number below which counts are masked: the least group that any rule asks for, at least 2."""
+        """The bound below which counts are masked: the smallest group that a rule requires, at least 2."""
         return least_group(self.rules)
 
     @property
     def patients(self) -> KPatients | None:
-        """The rule about patients, where one may have several records."""
+        """The rule about patients, if a patient may have several records."""
         return next((rule for rule in self.rules if isinstance(rule, KPatients)), None)
 
     @property
     def numbered_id(self) -> str | None:
-        """The id column, where numbers take the place of ids."""
+        """The id column, if numbers replace ids."""
         return self.id if self.ids is Ids.NUMBER else None
 
     @property
     def search_name(self) -> str:
-        """The search that is made where the method makes one."""
+        """The search of the method, for methods with a search."""
         return OPTIMAL if self.search is None else self.search
 
     @property
     def kernels(self) -> str:
-        """What is compiled for it: by the search, or by what methods without one have in common."""
+        """The kernels to compile: those of the search, or those that methods without a search share."""
         return self.search_name if self.chosen_method == FULL_DOMAIN else "no search"
 
     def weights_of(self, columns: Sequence[str]) -> list[float]:
@@ -104,18 +104,18 @@ class TableRequest(TableSettings):
 
     @property
     def is_plain(self) -> bool:
-        """Whether class size alone decides what is suppressed, and the loss is a mean of attribute losses."""
+        """Whether only class size decides about suppression, and the loss is a mean of attribute losses."""
         return self.is_by_size and isinstance(self.loss, AttributeLoss)
 
     @property
     def is_by_size(self) -> bool:
-        """Whether the size of a class alone decides whether it is released."""
+        """Whether only the size of a class decides about its release."""
         return all(isinstance(rule, ClassRule) and rule.needs == "sizes" for rule in self.rules)
 
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """A table ready to be searched."""
+    """A table that is ready for the search."""
 
     frame: pl.DataFrame
     roles: Mapping[str, Role]
@@ -127,7 +127,7 @@ class EncodedTable:
 
 @dataclass(frozen=True)
 class ProtectedTable:
-    """A table as it is to be released, and what only the custodian may know."""
+    """A table ready for release, with information for the custodian only."""
 
     frame: pl.DataFrame  # released records, sorted by their values
     # the transformation and what is proven of it; where levels differ between classes, of the whole table before

@@ -1,4 +1,4 @@
-"""What is promised and published of a table that was protected, and what its custodian alone may see."""
+"""The guarantee and published facts of a protected table, and the figures for its custodian only."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ GROUPS = 20  # of a number as recorded, of as many records each, for a model
 
 
 def usefulness(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, float]:
-    """Return shares of what can be done, of those that can be said.
+    """Return shares that describe remaining usefulness, as far as they are defined.
 
     ``by_age_and_sex`` is the share of the released records whose labels say age to ten years, and sex. ``auc`` is the
     area under the curve of naive Bayes that learns the target from the labels of one half of the released records and
@@ -91,7 +91,7 @@ def _says(label: pl.Series, recorded: pl.Series) -> pl.Series:
 
 
 def group_values(recorded: pl.Series) -> pl.Series:
-    """Return a column as recorded; numbers of many values in groups of as many records."""
+    """Return a column as recorded; numbers with many values are grouped into equally frequent groups."""
     number = as_text(recorded).cast(pl.Float64, strict=False)
     if number.null_count() > recorded.null_count() or number.n_unique() <= GROUPS:
         return as_text(recorded)
@@ -99,7 +99,7 @@ def group_values(recorded: pl.Series) -> pl.Series:
 
 
 def naive_bayes_auc(columns: list[pl.Series], outcome: NDArray[np.bool_], half: NDArray[np.bool_]) -> float:
-    """Return the area under the curve, by ranks of the scores of naive Bayes in two halves; 0 if all are alike."""
+    """Return the area under the curve, from ranks of naive Bayes scores in two halves; 0 if all outcomes are alike."""
     share, total = outcome.mean(), 0.0
     codes = [column.rank("dense").fill_null(0).to_numpy().astype(np.int64) for column in columns]
     for learnt, tested in ((half, ~half), (~half, half)):
@@ -126,7 +126,7 @@ def describe_table(
     source: str,
     accepted: Sequence[DisclosiveColumn] = (),
 ) -> DerivedTable:
-    """Return what is stated of a table, and what follows from its records.
+    """Return the stated parts of a table's manifest, and the parts derived from its records.
 
     A number of suppressed records below k is masked; so is the number of records of the input, because each would give
     the other away. For the same reason losses are then computed from the released records alone and rounded up, and
@@ -198,7 +198,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
 def exact_figures(
     exact: Utility, table: EncodedTable, protected: ProtectedTable, request: TableRequest, vanished: Vanished
 ) -> dict[str, object]:
-    """Return what the manifest does not say; for the custodian."""
+    """Return the figures that the manifest omits, for the custodian."""
     search, useful = protected.search, usefulness(table, protected, request)
     found: dict[str, object] = {"records": n_records(table.frame), "suppressed": protected.suppressed}
     proof: dict[str, object] = (
@@ -251,14 +251,14 @@ def _search(
 
 
 def with_published_rules(request: TableRequest, suppressed: int, n_records: int) -> TableRequest:
-    """Return the request with rules as the manifest states them: where the number of records is told, made for it."""
+    """Return the request with published rules; where the number of records is published, rules are made for it."""
     if must_mask(suppressed, request.k):
         return request
     return replace(request, rules=tuple(rule.in_sample(n_records) for rule in request.rules))
 
 
 def original_of(table: EncodedTable, request: TableRequest) -> OriginalTable:
-    """Return the table as read, and the hierarchies that it and the values that rules group are bound to."""
+    """Return the original table, with bound hierarchies of its columns and of values that rules group."""
     groups: dict[tuple[str, str], BoundHierarchy] = {}
     for rule in request.rules:
         if isinstance(rule, TCloseness) and rule.spec is not None:
@@ -273,7 +273,7 @@ def original_of(table: EncodedTable, request: TableRequest) -> OriginalTable:
 
 
 def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, OriginalTable]:
-    """Return the population tables that rules compare with, by the name that the rules call them."""
+    """Return the population tables of the rules, by the name in the rules."""
     hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.hierarchies}
     found: dict[str, OriginalTable] = {}
     for rule in populations_in(request.rules):
@@ -286,7 +286,7 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
 
 
 def original_counts(table: EncodedTable, guarantee: Guarantee) -> OriginalCounts:
-    """Return the sizes of classes as recorded, and labels of all records at the levels of the release.
+    """Return class sizes of the original, and labels of all records at the levels of the release.
 
     Labels can be counted where all classes have the same levels.
     """

@@ -1,4 +1,4 @@
-"""From columns of values to the arrays that the search works on."""
+"""Encode columns of values as arrays for the search."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ from .transformation_checker import RuleChecker, TransformationEvaluator
 
 
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:
-    """Bind hierarchies to the values of a table and number everything.
+    """Bind hierarchies to the values of a table, and number everything.
 
     ``frame``: one row a patient; or their tally.
     """
@@ -46,7 +46,7 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
 
 
 def with_cut_points(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
-    """Return a request whose quantiles, and rare or similar categories, are those that the records of a table give."""
+    """Return a request with quantiles, and rare or similar categories, computed from the records of a table."""
     wanted = dict(request.quasi_identifiers)
     for column, one in request.quasi_identifiers.items():
         if isinstance(one.hierarchy, QuantileHierarchy | RareHierarchy) and column in frame.columns:
@@ -77,13 +77,13 @@ def _of_patients(frame: pl.DataFrame, columns: list[str], request: TableRequest,
 
 
 def with_packed(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table with the text of some columns packed, of those that it has; see `pack_text`."""
+    """Return a table with the text of these columns packed, if present; see `pack_text`."""
     texts = (frame[name] for name in columns if frame.schema.get(name) == pl.String)
     return frame.with_columns(map_columns(pack_text, texts))
 
 
 def encode_columns(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
-    """Return a table whose roles are known, or its tally, bound and numbered.
+    """Return a table with known roles, or its tally, bound and numbered.
 
     ``frame``: the quasi-identifiers and sensitive columns at least.
     """
@@ -154,7 +154,7 @@ def _problem(
 
 
 def check_ids(column: str, file: str, *, records: int, missing: int, distinct: int) -> None:
-    """Refuse a table that has several rows of a patient, or some of nobody."""
+    """Reject a table with several rows for a patient, or with rows without an id."""
     if missing:
         raise InputError(
             f"Column {column!r} identifies patients, but {missing:,} records of {file} have none. Remove these "
@@ -178,7 +178,7 @@ def check_ids(column: str, file: str, *, records: int, missing: int, distinct: i
 
 
 def suppression_limit(share: Decimal, n_records: int) -> int:
-    """Records that may be suppressed: the share of the records, rounded down; exact however many digits it has."""
+    """Return the number of records that may be suppressed: the exact share of the records, rounded down."""
     numerator, denominator = share.as_integer_ratio()
     return numerator * n_records // denominator
 

@@ -1,4 +1,4 @@
-"""Utility of a released table, counted on the release itself."""
+"""Utility of a released table, measured on the release itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ def measure_utility(
     request: TableRequest,
     table_loss: float | None = None,
 ) -> Utility:
-    """Information lost by each quasi-identifier and altogether, a suppressed record counted as lost entirely.
+    """Return the information loss of each quasi-identifier and in total; suppressed records count as complete loss.
 
     A label that stands for several sets at the levels that occur counts as the largest: its reader cannot tell which.
 
@@ -49,7 +49,7 @@ def measure_utility(
 
 
 def exact_utility(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
-    """Information lost, suppressed records included, for the custodian; refuses what the method did not compute."""
+    """Return the exact information loss, with suppressed records, for the custodian; confirm the method's loss."""
     table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
     labels, levels, suppressed = protected.labels, protected.levels, protected.suppressed
     exact = measure_utility(labels, table.hierarchies, levels, suppressed, request, table_loss)
@@ -58,7 +58,7 @@ def exact_utility(table: EncodedTable, protected: ProtectedTable, request: Table
 
 
 def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
-    """Information lost, as far as a recipient may know it.
+    """Return the information loss, as far as a recipient may know it.
 
     Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values
     that only they have, or how they are spread over classes. So figures always follow from the released records alone
@@ -93,7 +93,7 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
 
 
 def confirm_loss(utility: Utility, loss: float) -> None:
-    """Refuse to go on if the release does not lose what the method said it would."""
+    """Raise an error if the measured loss differs from the loss that the method reported."""
     if abs(utility.loss - loss) > AGREEMENT:
         raise InternalError(f"The release loses {utility.loss:.12f}, but the method computed {loss:.12f}.")
 
@@ -219,18 +219,18 @@ def _label_groups(text: pl.Series, hierarchy: BoundHierarchy, level: int, record
 
 
 def mean_of(numbers: Sequence[Fraction]) -> Fraction:
-    """Return the mean, exactly."""
+    """Return the exact mean."""
     return sum(numbers, Fraction(0)) / len(numbers)
 
 
 def numbers_of(text: pl.Series) -> list[Fraction | None]:
-    """Return the numbers exactly; missing ones are None."""
+    """Return exact numbers; missing values become None."""
     known = {value: Fraction(value) for value in text.drop_nulls().unique().to_list()}
     return [None if value is None else known[value] for value in text.to_list()]
 
 
 def variance_lost(text: pl.Series, shown: pl.Series) -> float:
-    """Return the share of the variance of the released records' values that their means or medians lost.
+    """Return the share of variance lost by replacing the numbers of released records with means or medians.
 
     Records shown without a value count as if they were shown the mean of all. Rounded up to hundredths, and never
     below one: 0 would tell that every patient has just the value shown.

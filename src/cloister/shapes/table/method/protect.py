@@ -1,4 +1,4 @@
-"""What a method chose, carried out: labels and averages in, the rest as recorded, ordered by values; its release."""
+"""Apply the choice of a method: labels, averages and recorded values, ordered by values; and the release."""
 
 import hashlib
 import hmac
@@ -61,7 +61,7 @@ class TableRelease(DataFileRelease):
 
 @dataclass(frozen=True, repr=False)
 class TalliedRelease(TableRelease):
-    """A table of which only the tally is here; its records are written from it, and read back as runs.
+    """A table known only by its tally; its records are written from the tally, and read back as runs.
 
     Attributes
     ----------
@@ -78,27 +78,27 @@ class TalliedRelease(TableRelease):
         return (data.name,)
 
     def read_written(self, folder: Path) -> pl.DataFrame:
-        """Return the runs of the records as they are read back from a folder."""
+        """Return the runs of records, read back from a folder."""
         return read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column)
 
 
 class TableInDatabase(Protocol):
-    """A protected table inside the transaction of a database."""
+    """A protected table inside an open transaction of a database."""
 
     @property
     def tally(self) -> pl.DataFrame:
         """The tally of the protected table."""
 
     def stay(self) -> None:
-        """Make it stay in the database."""
+        """Keep the table in the database."""
 
     def leave(self) -> None:
-        """Remove it, if it was made to stay."""
+        """Remove the table if it was kept."""
 
 
 @dataclass(frozen=True, repr=False)
 class DatabaseRelease(TableRelease):
-    """A table that was protected where its rows are: the folder describes it, the database holds its records.
+    """A table that was protected in its database: the folder describes it, the database contains its records.
 
     ``table``: the name of the protected table
     """
@@ -107,16 +107,16 @@ class DatabaseRelease(TableRelease):
     made: TableInDatabase = field(repr=False, kw_only=True)
 
     def commit(self, partial: Path) -> None:
-        """Make the protected table stay in the database, once it is noted."""
+        """Keep the protected table in the database, after noting its name."""
         note_table(partial, self.table)
         self.made.stay()
 
     def rollback(self) -> None:
-        """Remove the protected table, if it was made to stay."""
+        """Remove the protected table if it was kept."""
         self.made.leave()
 
     def write_data(self, folder: Path) -> tuple[str, ...]:  # noqa: ARG002  (the records are not in the folder)
-        """Write nothing: the records are in the database."""
+        """Write nothing: the records stay in the database."""
         return ()
 
     def read_written(self, folder: Path) -> pl.DataFrame:  # noqa: ARG002
@@ -137,7 +137,7 @@ NUMBER = r"^[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3})?$"
 def protect(
     table: EncodedTable, request: TableRequest, report: Report | None = None, codes: RecordCodes | None = None
 ) -> ProtectedTable:
-    """Return a safe release of a table by the method asked for.
+    """Return a safe release of a table by the requested method.
 
     *Guarantee*: every class of released records with equal quasi-identifiers satisfies every rule, and so does the
     release as a whole, against anybody who knows the quasi-identifiers of a patient. No more than the limit is
@@ -202,7 +202,7 @@ def _numbers_in_classes(frame: pl.DataFrame, patient: str, quasi_identifiers: Se
 
 
 def average_columns(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
-    """Return the columns to be averaged, with the average of the class of each record.
+    """Return the columns of averages, with the average of each record's class.
 
     ``labels``: quasi-identifiers of the same records; equal ones are a class.
     """
@@ -287,7 +287,7 @@ AGGREGATES: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {"mean": me
 
 
 def check_numbers(text: pl.Series) -> None:
-    """Refuse a column that holds anything but numbers and missing values."""
+    """Reject a column with values other than numbers and missing."""
     wrong = int((~text.str.contains(NUMBER)).sum())
     if wrong:
         raise InputError(
@@ -300,7 +300,7 @@ def check_numbers(text: pl.Series) -> None:
 
 
 def microaggregate(text: pl.Series, classes: NDArray[np.int64], aggregate: str) -> pl.Series:
-    """Return the mean or median of the class of each record, exact before it is rounded half to even.
+    """Return the mean or median of each record's class, computed exactly and rounded half to even.
 
     Where a record of a class has no value, the whole class has none: the mean of the others, beside empty cells, would
     tell whose value is missing.

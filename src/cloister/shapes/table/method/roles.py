@@ -1,4 +1,4 @@
-"""Which column is what. A column without a role is undecided, and no table is released while one is."""
+"""The roles of columns. A column without a role is undecided, and a table with such a column is not released."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ def decide_columns(
     propose: Callable[[str], QuasiIdentifier] | None = None,
     others: Collection[str] = (),
 ) -> TableRequest:
-    """Give the undecided columns the roles that ``undecided`` says: one for all of them, or one for a column.
+    """Give undecided columns the roles in ``undecided``: one for all of them, or one for a column.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def resolve_roles(
 
 
 def check_named(columns: Sequence[str], request: TableRequest, file: str) -> dict[str, Role]:
-    """Return the roles of the columns that have one; refuse columns that are not there, or have two roles."""
+    """Return the roles of the columns that have one; reject unknown columns and columns with two roles."""
     by_role = {
         Role.QUASI_IDENTIFIER: request.quasi_identifiers,
         Role.DROPPED: request.drop,
@@ -136,7 +136,7 @@ def check_named(columns: Sequence[str], request: TableRequest, file: str) -> dic
 
 
 def accepting(columns: Sequence[str]) -> Message:
-    """Return what accepts columns, five at most, and how many more there are."""
+    """Return the setting that accepts these columns, at most five, with the number of further ones."""
     more = f" and {len(columns) - MOST_NAMED:,} more" if len(columns) > MOST_NAMED else ""
     return Message(setting("accept", [*columns[:MOST_NAMED]]), more)
 
@@ -157,7 +157,7 @@ def refuse_undecided(
     file: str,
     evidence: Mapping[str, str] | None = None,
 ) -> None:
-    """Refuse a table with undecided columns, or without a quasi-identifier, and state the options that help.
+    """Reject a table with undecided columns or without a quasi-identifier, and state the options that help.
 
     ``evidence``: what was found in each undecided column, in words without values
     """

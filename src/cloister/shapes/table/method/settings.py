@@ -1,4 +1,4 @@
-"""Settings of a table request: the kinds that they must be of, and whether they make sense by themselves."""
+"""Settings of a table request: their types, and checks that need no data."""
 
 import os
 import re
@@ -55,7 +55,7 @@ MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic wit
 
 
 def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead]) -> PrivacyRule:
-    """Return the rule that a text names, with the table or hierarchy that it names read.
+    """Parse a rule, and read the table or hierarchy that it names.
 
     ``how``: how population tables are read, as the table itself.
     """
@@ -68,7 +68,7 @@ def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -89,7 +89,7 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
 
 
 def build_table_request(keywords: Keywords, *, is_counted: bool = False) -> TableRequest:
-    """Return the request that settings state by their names; what is no setting of a table is passed over.
+    """Return the request that named settings state; other names are ignored.
 
     ``is_counted``: whether an engine counts the records, which only full-domain generalization can do with.
     """
@@ -129,7 +129,7 @@ def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
 
 
 def method_in_memory(settings: TableSettings, request: TableRequest) -> str:
-    """Return the method that settings choose where the rows are at hand; ``request``: what became of them."""
+    """Return the method that the settings choose for rows in memory; ``request``: the resulting request."""
     is_bound = request.loss.ignores_suppression or bool(_compared_with_population(request))
     return FULL_DOMAIN if is_bound and settings.method is None else settings.chosen_method
 
@@ -174,7 +174,7 @@ def _of_patients(request: TableRequest) -> TableRequest:
 
 
 def check_request(request: TableRequest) -> TableRequest:
-    """Return the request if its settings make sense by themselves; columns are checked against the data later."""
+    """Return the request after checks that need no data; columns are checked against the data later."""
     if not request.rules:
         raise InputError("No privacy rule was given. Give at least k-anonymity, as with ", setting("k", 5))
     if request.ids is Ids.HMAC and request.id is None:
@@ -246,6 +246,6 @@ def _check_search(request: TableRequest) -> None:
 
 
 def parse_ids(text: str) -> Ids:
-    """Return what is to become of ids."""
+    """Parse the treatment of ids."""
     check_value("ids", text, OneOf(*Ids))
     return Ids(text)

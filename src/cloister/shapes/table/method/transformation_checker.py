@@ -1,4 +1,4 @@
-"""Which classes of a transformation are released: those that satisfy all rules, the smallest omitted until all do."""
+"""The released classes of a transformation: those that satisfy all rules, without the smallest if necessary."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from .coding import Coded, SensitiveValues, population_texts, populations_in
 
 
 class RuleChecker:
-    """The rules of a request, with what they need to know of the table.
+    """The rules of a request, with the data of the table that they need.
 
     ``coded``: bound hierarchies of the attributes, in the order of the problem, which is that of their names.
     """
@@ -57,7 +57,7 @@ class RuleChecker:
         return bool(self._table_rules)
 
     def keeps(self, grouping: Grouping, levels: Sequence[int]) -> tuple[NDArray[np.bool_], int]:
-        """Return whether each class is released, shape (n_classes,), and what finer ones suppress at least."""
+        """Return whether each class is released, shape (n_classes,), and the least that finer ones suppress."""
         classes = ClassView(self, grouping.sizes, grouping.labels, levels=levels)
         is_kept = grouping.sizes >= self._task.threshold.k
         most = np.where(is_kept, grouping.sizes, 0)
@@ -120,7 +120,7 @@ class RuleChecker:
         return np.bincount(labels, self._task.rows.records[rows], n_classes).astype(np.int64)
 
     def n_left_out(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed for the rules about the table.
+        """Return how many of the smallest classes must be suppressed to satisfy the rules about the table.
 
         ``sizes``: (n_classes,) records of each class, ascending.
         """
@@ -132,7 +132,7 @@ class RuleChecker:
         return left_out
 
     def population(self, rule: ClassRule, levels: Sequence[int], n_classes: int) -> NDArray[np.int64]:
-        """Return the records of a rule's population by class, and at the end those that are in no class.
+        """Return the population records of a rule by class, followed by those outside all classes.
 
         Rows of the table come first, so their classes keep their numbers; records of the population count nothing.
         """
@@ -147,7 +147,7 @@ class RuleChecker:
 
 
 class ClassView:
-    """Classes of distinct rows, as rules may see them.
+    """Classes of distinct rows, in the form that rules see.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class ClassView:
         return self._by_class(rule)[:-1]
 
     def is_covering(self, rule: ClassRule) -> bool:
-        """Return whether every record of the rule's population table falls into one of the classes."""
+        """Return whether all population records of the rule belong to one of the classes."""
         return int(self._by_class(rule)[-1]) == 0
 
     def _by_class(self, rule: ClassRule) -> NDArray[np.int64]:
@@ -198,7 +198,7 @@ class ClassView:
 
 @dataclass(frozen=True, eq=False)
 class TransformationEvaluator:
-    """Measures transformations for a search that cannot do so by class sizes and mean losses alone.
+    """A measure of transformations, for searches that need more than class sizes and mean losses.
 
     ``aggregate``: loss of a release from the losses of its attributes.
     """
@@ -216,7 +216,7 @@ class TransformationEvaluator:
         return self.checker.keeps(grouping, levels)[0][grouping.labels]
 
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates a rule under one transformation, and say what that loses."""
+        """Suppress classes that violate a rule under a transformation, and return the loss."""
         task, at = self.task, np.array(levels, dtype=np.int64)
         grouping = group(task.rows, task.maps, at)
         is_kept, least = self.checker.keeps(grouping, levels)

@@ -1,4 +1,4 @@
-"""What a release of a table no longer says: categories that occur nowhere, records that lack a quasi-identifier."""
+"""Information that a table loses in its release: vanished categories, and records without a quasi-identifier."""
 
 import polars as pl
 
@@ -17,7 +17,7 @@ Vanished = dict[str, list[tuple[str, int]]]
 
 
 def find_vanished(table: EncodedTable, protected: ProtectedTable, k: int) -> Vanished:
-    """Return the categories that no released label but ``*`` stands for, with their records, the most frequent first.
+    """Return the categories that only ``*`` covers, with their numbers of records, the most frequent first.
 
     Only categories of k records or more, as fewer are single patients, and only of columns that say anything. For the
     custodian.
@@ -37,7 +37,7 @@ def find_vanished(table: EncodedTable, protected: ProtectedTable, k: int) -> Van
 
 
 def describe_lost(table: EncodedTable, protected: ProtectedTable, vanished: Vanished) -> list[str]:
-    """Return the notes on what the release no longer says; ``vanished``: what `find_vanished` returned."""
+    """Return notes on lost information; ``vanished``: the result of `find_vanished`."""
     notes = []
     for name, gone in vanished.items():
         named = ", ".join(f"{value} ({n:,} records)" for value, n in gone[:MOST_NAMED])

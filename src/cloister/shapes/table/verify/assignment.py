@@ -1,4 +1,4 @@
-"""Whether each released record can be given a record of the original of its own, where the release does not tell which.
+"""Check that each released record can come from its own original record, if the release does not reveal which.
 
 A maximum flow leads from the released records to those of the original beneath their labels. Records that are alike
 are one node. Where a patient may have several records, a second flow gives the patients of a class patients of their
@@ -30,7 +30,7 @@ BEFORE, SIZE, HISTORY, NEEDED = "before\0", "size\0", "history\0", "needed\0"
 
 @dataclass(frozen=True)
 class Beneath:
-    """Which records of the original lie beneath the labels of each class.
+    """The original records that the labels of each class cover.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def _pairs(groups: pl.DataFrame, covered: Mapping[str, Mapping[str | None, Bits]
 
 
 def bounds_of_patients(beneath: Beneath, classes: ReleasedClasses) -> tuple[pl.Series, pl.Series] | None:
-    """Return the least and the most patients that each class can have; None if patients or labels are not known.
+    """Return the least and greatest possible number of patients in each class; None if it cannot be known.
 
     For the least, a class takes as many records as it has, those of the patients with the most first. Where it has all
     records beneath its labels, both are the number of its patients.
@@ -159,7 +159,7 @@ def _candidates(beneath: Beneath) -> pl.DataFrame:
 
 
 def check_assignment(beneath: Beneath, guarantee: Guarantee, checks: Checks) -> None:
-    """Check that the released records can all be given records of the original, no two the same.
+    """Check that all released records can be assigned to different records of the original.
 
     Each label covers the value of its record, and the columns that were not generalized are as in its record.
     """

@@ -1,4 +1,4 @@
-"""The equivalence classes of a released table, by which rules are judged, and what they are compared with."""
+"""The equivalence classes of a released table, by which rules are judged, and the reference data of rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ TOLERANCE = 1e-12  # a measure this little beyond its threshold is rounding: thr
 
 @dataclass(frozen=True)
 class Reference:
-    """What the classes of a release are compared with; what is not at hand is None or omitted."""
+    """The data with which rules compare the classes of a release; unavailable data are None or omitted."""
 
     n_least: int
     n_most: int
@@ -33,7 +33,7 @@ class Reference:
 
 
 class ReleasedClasses:
-    """The equivalence classes of records, and how often each value occurs in each.
+    """The equivalence classes of records, and the frequency of each value in each class.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ReleasedClasses:
         return counts.with_columns(as_text(one) for one in counts if isinstance(one.dtype, pl.Enum))
 
     def tally(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return how many records of each class, by its place in ``sizes``, have each combination of values."""
+        """Return the number of records of each combination of values in each class, by its place in ``sizes``."""
         values = [pl.col(escape_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
         numbers = self.sizes.select(self.columns).with_row_index(CLASS)
         counts = self._count_records([*self.columns, *values], RECORDS)
@@ -69,19 +69,19 @@ class ReleasedClasses:
         return self._cells[column]
 
     def recorded(self, column: str) -> pl.DataFrame:
-        """Return the cells of values that are recorded; ``size`` is the records of the class that have one."""
+        """Return the cells of nonmissing values; ``size`` is the number of records with a value in the class."""
         cells = self.cells(column).filter(pl.col("value").is_not_null())
         return cells.with_columns(pl.col("count").sum().over("class").alias("size"))
 
     def by_class(self, cells: pl.DataFrame, measure: pl.Expr, otherwise: float) -> pl.Series:
-        """Return a measure of the cells of each class, in the order of ``sizes``; for a class without any, another."""
+        """Return a measure of the cells of each class, in the order of ``sizes``, with a default for empty classes."""
         found = cells.group_by("class").agg(measure.alias("measure"))
         every = self.sizes.select(pl.int_range(pl.len(), dtype=pl.get_index_type()).alias("class"))
         return every.join(found, on="class", how="left", maintain_order="left")["measure"].fill_null(otherwise)
 
 
 def natural_order(column: pl.Series) -> pl.Series:
-    """Return the values as text in their natural order, missing omitted: numbers and dates by size, else by bytes."""
+    """Return nonmissing values as text in their natural order: numbers and dates by size, other values by bytes."""
     if column.dtype != pl.String:
         return as_text(column.unique().sort()).drop_nulls()
     texts = column.drop_nulls().unique()

@@ -1,4 +1,4 @@
-"""A released table checked where its records are, in a database or on Spark, by the statements of ``verify.sql``.
+"""Verification of a released table in its database or on Spark, by the statements of ``verify.sql``.
 
 Shares nothing with what made the table: other statements, in a transaction that only reads.
 """
@@ -31,7 +31,7 @@ def verify_there(
     dialect: Literal["postgres", "duckdb"],
     table: str,
 ) -> Verdict:
-    """Check a protected table in the transaction that made it; ``fetch``: returns the answer to a query there."""
+    """Check a protected table in the transaction that made it; ``fetch`` returns the answer to a query."""
     promised, checks = guarantee_of(manifest), Checks()
     script = script_at(promised, sizes_in(manifest), table_in_database(dialect, table, promised.columns))
     note(checks, read_findings(fetch(script.select()).rows()))
@@ -39,7 +39,7 @@ def verify_there(
 
 
 def find_in_database(url: str, manifest: TableManifest) -> tuple[Finding, ...]:
-    """Return what the statements find in a protected table in its database."""
+    """Return the findings of the statements on a protected table in its database."""
     assert manifest.table is not None
     place = Query(url, "SELECT 1", manifest.table.name)
     script = script_there(manifest, DIALECTS.get(place.scheme, place.scheme))
@@ -47,7 +47,7 @@ def find_in_database(url: str, manifest: TableManifest) -> tuple[Finding, ...]:
 
 
 def find_on_spark(word: str, folder: Path, manifest: TableManifest) -> tuple[Finding, ...]:
-    """Return what the statements find in the released file, counted by Spark; the order of rows is not checked.
+    """Return the findings of the statements on the released file, counted by Spark; row order is not checked.
 
     Nor are ids that number the rows: Spark writes numbers and times of Parquet otherwise than a release sorts them.
     """
@@ -67,7 +67,7 @@ def find_on_spark(word: str, folder: Path, manifest: TableManifest) -> tuple[Fin
 
 
 def count_in_database(url: str, manifest: TableManifest) -> pl.DataFrame:
-    """Return the tally of a protected table in the order of its values; columns that stay there are missing in it.
+    """Return the tally of a protected table in value order; columns that stay in the database are missing in it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The greatest flow through a network whose nodes are the rows of frames."""
+"""Maximum flow through a network with rows of frames as nodes."""
 
 from collections.abc import Sequence
 
@@ -33,26 +33,26 @@ class Flow:
         self._edges: list[tuple[Integers, Integers, Integers]] = []
 
     def supply(self, kind: str, frame: pl.DataFrame, columns: Sequence[str]) -> None:
-        """Let ``records`` of each row flow from the source to its node."""
+        """Add an edge from the source to the node of each row, with capacity ``records``."""
         nodes, room = self._numbers(kind, frame, columns), frame[COUNT].to_numpy().astype(np.int64)
         self._supplied += int(room.sum())
         self._edges.append((np.zeros_like(nodes), nodes, room))
 
     def drain(self, kind: str, frame: pl.DataFrame, columns: Sequence[str]) -> None:
-        """Let up to ``records`` of each row flow from its node to the sink."""
+        """Add an edge from the node of each row to the sink, with capacity ``records``."""
         nodes, room = self._numbers(kind, frame, columns), frame[COUNT].to_numpy().astype(np.int64)
         self._edges.append((nodes, np.ones_like(nodes), room))
 
     def lead(
         self, kind: str, columns: Sequence[str], to: str, others: Sequence[str], pairs: pl.DataFrame, most: int = MOST
     ) -> None:
-        """Let each row lead from one node to another, for up to ``most``."""
+        """Add an edge from one node to another for each row, with capacity ``most``."""
         pairs = pairs.select({*columns, *others}).unique(maintain_order=True)
         tails, heads = self._numbers(kind, pairs, columns), self._numbers(to, pairs, others)
         self._edges.append((tails, heads, np.full(tails.size, most, dtype=np.int64)))
 
     def lost(self) -> int:
-        """Return how much of what is supplied cannot reach the sink."""
+        """Return the amount of supply that cannot reach the sink."""
         from scipy.sparse import csr_array  # slow to import
         from scipy.sparse.csgraph import maximum_flow
 

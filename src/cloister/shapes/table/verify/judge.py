@@ -1,4 +1,4 @@
-"""Which classes satisfy privacy rules, by SQL where a condition of it says so; and which classes must be released.
+"""Judge which classes satisfy privacy rules, by SQL where a condition exists, and which classes must be released.
 
 Where a rule cannot be judged by what is at hand, the reason comes back in place of a judgement.
 """
@@ -56,7 +56,7 @@ def _asks_for_more(rule: Description) -> bool:
 def _judge_in_sql(
     conditions: Sequence[Mapping[str, object]], columns: Sequence[str], classes: ReleasedClasses, reference: Reference
 ) -> list[pl.Series]:
-    """Return whether each class satisfies each condition; ``columns``: those that conditions are about."""
+    """Return whether each class satisfies each condition; ``columns``: the columns of the conditions."""
     whole = None
     if reference.whole is not None and any(one["kind"] in ("shares", "order") for one in conditions):
         values = [pl.col(escape_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
@@ -74,7 +74,7 @@ def _judge_in_sql(
 def releasable(
     rules: Sequence[Description], every: ReleasedClasses, released: pl.DataFrame, reference: Reference
 ) -> pl.DataFrame | None:
-    """Return the classes, with their sizes, that are released by the rules; None where a rule cannot be judged.
+    """Return the classes, with their sizes, that the rules release; None if a rule cannot be judged.
 
     Classes that satisfy every rule about classes are; the smallest are suppressed until every rule about the table
     holds.
@@ -107,7 +107,7 @@ def releasable(
 
 
 def _is_least(rules: Sequence[Description], sizes: Sequence[int], n_left_out: int) -> bool:
-    """Whether all rules hold once so many of the smallest classes are suppressed, and not if one fewer is.
+    """Return whether suppressing this number of the smallest classes satisfies all rules, and one fewer does not.
 
     No other number has both properties, but for estimates, which may rise and fall.
     """

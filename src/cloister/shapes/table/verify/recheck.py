@@ -1,4 +1,4 @@
-"""A release folder of a table, checked again from its files alone, and against the original if that is given."""
+"""Verification of a table's release folder, from its files only or compared with the original."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,10 +35,10 @@ ReleaseFolder = ReleaseUnderCheck[TableManifest, pl.DataFrame, pl.DataFrame]
 
 
 class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
-    """Checks a table, in its folder or in a database."""
+    """The checker of tables, in a folder or in a database."""
 
     def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
-        """Count the records that are in a database."""
+        """Count the records in a database."""
         if manifest.table is None:
             if request.engine is not None and not is_spark(request.engine):
                 raise InputError(
@@ -59,11 +59,11 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
         return count_in_database(request.engine, manifest)
 
     def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
-        """Read the records; runs of them where there are many."""
+        """Read the records; large files are read as runs."""
         return read_released(folder, manifest)
 
     def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> pl.DataFrame | None:
-        """Read what the custodian has."""
+        """Read the custodian's data."""
         return original_of(request)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
@@ -79,12 +79,12 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
         return replace(verdict, how=how, checks=checks)
 
     def derive(self, release: ReleaseFolder) -> DerivedTable:
-        """Return what follows from the records."""
+        """Return the parts that follow from the records."""
         return derive(release.files, release.manifest)
 
 
 def original_of(request: Request) -> pl.DataFrame | None:
-    """Return the original of a table, or its tally where it is too large to be held whole."""
+    """Return the original of a table, or its tally if the table is too large for memory."""
     given = request.original
     if given is None or (isinstance(given, pl.DataFrame) and is_tally(given)):
         return given
@@ -92,7 +92,7 @@ def original_of(request: Request) -> pl.DataFrame | None:
 
 
 def list_figure_checks(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
-    """Return what was checked of risk and losses, where all of it holds."""
+    """Return the passed checks of risk and losses."""
     guarantee = guarantee_of(manifest)
     # Which records were released is known, and of which labels their levels are.
     is_known = guarantee.has_one_transformation or (manifest.suppressed == 0 and not guarantee.averaged)
@@ -105,7 +105,7 @@ def list_figure_checks(manifest: TableManifest, original: pl.DataFrame | None) -
 
 
 def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
-    """Return the records of the data file; runs of them where there are many."""
+    """Return the records of the data file, as runs if there are many."""
     path, guarantee = folder / manifest.data_file, guarantee_of(manifest)
     delimiter = manifest.settings.delimiter
     if is_large(path):
@@ -115,7 +115,7 @@ def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
 
 
 def found_in(release: ReleaseUnderCheck[T, F, O], frame: pl.DataFrame) -> tuple[Finding, ...]:
-    """Return what the script finds in the files of a release, and Spark if it is named; or in a database."""
+    """Return the findings of the script on the files of a release, by Spark if it is named, or on a database."""
     manifest, engine = release.manifest, release.request.engine
     if engine is not None and manifest.table is not None:
         return find_in_database(engine, manifest)
@@ -144,7 +144,7 @@ def check_table(
     original: pl.DataFrame | None,
     findings: tuple[Finding, ...],
 ) -> Verdict:
-    """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
+    """Return the verdict on released records or their tally: guarantee, expectations and stated facts."""
     guarantee, source, hierarchies = guarantee_of(manifest), None, None
     stayed = () if manifest.table is None else manifest.table.not_counted
     if original is not None:
@@ -194,14 +194,14 @@ def _hierarchies_of_released(
 
 
 def derive(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> DerivedTable:
-    """Return what follows from released records, or from their tally; ``without``: as `DerivedTable` has it."""
+    """Return the parts that follow from released records or their tally; ``without``: see `DerivedTable`."""
     released = released_texts(frame, guarantee_of(manifest))
     facts = facts_of(released, manifest.settings, manifest.guarantee.patients)
     return DerivedTable(frame, released, manifest, facts, without)
 
 
 def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:
-    """Return a table as that which a release was made from, its hierarchies bound to its values."""
+    """Return a table as the source of a release, with hierarchies bound to its values."""
     guarantee = guarantee_of(manifest)
     check_columns([column for column in guarantee.columns if column != guarantee.id], frame.columns, "the original")
     groups = {}

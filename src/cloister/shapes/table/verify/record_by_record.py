@@ -1,4 +1,4 @@
-"""A released table compared with its original, record by record, where it is known which record was made from which.
+"""Compare a released table with its original, record by record, if the source of each record is known.
 
 Releases whose levels differ from class to class, whose numbers were averaged, or of patients with several records are
 compared here; where the records are not known, `assignment` does."""
@@ -22,7 +22,7 @@ NO_LABELS = pl.DataFrame(schema=LABELS)
 
 
 def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:
-    """Compare every released record with the record it was made from.
+    """Compare every released record with its original record.
 
     ``texts``: the released table as text, rows of ``*`` included; ``original.records`` says whose each row is.
     """
@@ -48,7 +48,7 @@ def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: 
 def find_differing(
     released: pl.DataFrame, own: pl.DataFrame, guarantee: Guarantee, original: OriginalTable
 ) -> tuple[Finding, ...]:
-    """Compare each released record with the original record that it was made from, by SQL."""
+    """Compare each released record with its original record, by SQL."""
     places = {column: place for place, column in enumerate(guarantee.columns)}
     numbers = places.get(guarantee.patient or "") if guarantee.id is not None else None
     both = {f"released_{place}": released[column] for column, place in places.items()}
@@ -122,7 +122,7 @@ def ancestors(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Seri
 
 
 def with_patients(released: pl.DataFrame, guarantee: Guarantee, original: OriginalTable) -> pl.DataFrame:
-    """Return the records with the patient of each, by place, where only the original says whose they are."""
+    """Return the records with their patients, by place, if only the original identifies the patients."""
     patient = guarantee.patient
     if patient is None or patient in released.columns or original.records is None:
         return released
@@ -130,7 +130,7 @@ def with_patients(released: pl.DataFrame, guarantee: Guarantee, original: Origin
 
 
 def histories(records: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
-    """Return how many patients of a class have the same records: the class, ``history`` and the count."""
+    """Return the number of patients of a class with the same records: class, ``history`` and count."""
     classes, patient = list(guarantee.levels), guarantee.patient or ""
     others = [column for column in guarantee.columns if column not in (*classes, patient)]
     cells = [

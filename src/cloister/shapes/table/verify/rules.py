@@ -1,4 +1,4 @@
-"""Privacy rules that ask for more than the released records: a population, groups of a hierarchy, an estimate.
+"""Privacy rules that need more than the released records: a population, groups of a hierarchy, an estimate.
 
 A rule is what the manifest says of it: a model, a column, its numbers. All others are conditions of SQL (`statements`).
 Shares no code with the rules of the search.
@@ -23,18 +23,18 @@ ESTIMATED = 1e-4
 
 
 def name_of(rule: Description) -> str:
-    """Return a rule in a few words: its model, its column and its numbers."""
+    """Return a short name of a rule: its model, column and parameters."""
     of = f" of {rule['column']!r}" if "column" in rule else ""
     numbers = ", ".join(f"{key.replace('_', ' ')} {rule[key]}" for key in rule if key not in ("model", "column"))
     return f"{rule['model']}{of} ({numbers})"
 
 
 class NotAtHandError(Exception):
-    """What a rule compares with is not at hand, and why."""
+    """The reference data of a rule are unavailable; the message gives the reason."""
 
 
 def is_about_table(rule: Description) -> bool:
-    """Whether a rule is about the table as a whole."""
+    """Return whether a rule is about the table as a whole."""
     return rule["model"] in TABLE_RULES
 
 
@@ -44,7 +44,7 @@ def table_holds(rule: Description, sizes: Sequence[int]) -> bool:
 
 
 def sample_size(rule: Description, n_records: int, largest: int) -> int:
-    """Return how many records a class must have to match k people; at most one above the largest class.
+    """Return the number of records that a class needs to match k people; at most one above the largest class.
 
     The least number from 2 to k that a Poisson variable reaches with no more than the significance; its mean are the
     records that k people have in the sample. Tails are added up from their small end.
@@ -66,7 +66,7 @@ def _poisson(count: int, mean: float) -> float:
 
 
 def forbids_suppression(rule: Description) -> bool:
-    """Whether a suppressed class violates a rule: its people would be in the release less likely than asked."""
+    """Return whether a suppressed class violates a rule: its people would be too unlikely to be in the release."""
     return bool(rule["model"] == "delta-presence" and rule["lower"] > 0)
 
 
@@ -140,7 +140,7 @@ def _whole(rule: Description, reference: Reference) -> pl.DataFrame:
 def _hierarchical_distance(
     column: str, classes: ReleasedClasses, whole: pl.DataFrame, hierarchy: BoundHierarchy
 ) -> pl.Series:
-    """Return the work done at all groups, level by level, as the paper adds it up.
+    """Return the work at all groups, level by level, as the paper sums it.
 
     At a group it is what can be moved between its children, the lesser of what they have too much and too little of,
     times the height of the group as a share of the height of the root.
@@ -158,7 +158,7 @@ def _hierarchical_distance(
 
 
 def _work(cells: pl.DataFrame, whole: pl.DataFrame, level_pairs: pl.DataFrame) -> pl.DataFrame:
-    """Work at each group of a level in each class: the lesser of what its children have too much and too little of."""
+    """Return the work at each group of a level in each class: the lesser of its children's excess and deficit."""
     named, n = cells.join(level_pairs, on="value", how="left", nulls_equal=True), int(whole["all"].sum())
     found = named.group_by("class", "parent", "child").agg((pl.col("count") / pl.col("size")).sum().alias("q"))
     inputs = whole.join(level_pairs, on="value", how="left", nulls_equal=True)

@@ -1,4 +1,4 @@
-"""The promises of a released table as SQL: what ``verify.sql`` of a table checks, from the released files alone.
+"""The guarantee of a released table as SQL: ``verify.sql`` checks it from the released files only.
 
 The script is the template `verify.sql.j2` beside this file; here are the conditions under which a class breaks a rule.
 Definitions are those of the papers that `cloister.privacy` names. A missing value is a value of its own, but none for
@@ -30,7 +30,7 @@ FOLDERS = ("shapes/table/verify", "shapes/table_with_codes/verify", "shapes/disa
 
 @dataclass(frozen=True)
 class RuleCondition:
-    """When a class breaks a rule.
+    """The condition under which a class violates a rule.
 
     ``kind`` says what the condition is asked of: the ``class``, ``all classes`` together, how many records of the class
     have each value of a column (``counts``), what shares these are (``values``), their ``shares`` beside those among
@@ -120,43 +120,43 @@ IN_ORDER = (
 
 
 def script_of(manifest: TableManifest) -> Script | None:
-    """Return the script that checks a release of a table; None for one in a database whose dialect is not known."""
+    """Return the script that checks a release of a table; None for a database with an unknown dialect."""
     if manifest.table is None:
         return Script(TEMPLATE, facts_in_sql(manifest) | {"codes": None})
     return None if manifest.table.dialect is None else script_there(manifest, manifest.table.dialect)
 
 
 def script_there(manifest: TableManifest, dialect: str) -> ScriptThere:
-    """Return the script of a release whose records are in a database of this dialect of SQL."""
+    """Return the script of a release whose records are in a database with this SQL dialect."""
     assert manifest.table is not None
     guarantee, name = guarantee_of(manifest), manifest.table.name
     return script_at(guarantee, sizes_in(manifest), table_in_database(dialect, name, guarantee.columns))
 
 
 def script_at(promised: Guarantee, sizes: tuple[int, int], place: TableLocation) -> ScriptThere:
-    """Return the script of a promise about a table that is in a database, or in a view of Spark."""
+    """Return the script that checks the guarantee of a table in a database, or in a view of Spark."""
     facts = facts_of_promise(promised, sizes, None) | {"codes": None, "file": place.name}
     return ScriptThere(TEMPLATE, facts, place)
 
 
 def names_of(promised: Guarantee) -> dict[str, str]:
-    """Return the name in SQL of each released column."""
+    """Return the SQL name of each released column."""
     return names_in_sql(promised.columns, *FOLDERS)
 
 
 def facts_in_sql(manifest: TableManifest) -> dict[str, object]:
-    """Return what the template takes of a manifest."""
+    """Return the template's facts of a manifest."""
     delimiter = manifest.settings.delimiter if manifest.data_file == DATA[0] else None
     return facts_of_promise(guarantee_of(manifest), sizes_in(manifest), delimiter)
 
 
 def sizes_in(manifest: TableSections) -> tuple[int, int]:
-    """Return the sizes of the smallest and of the largest class, as a manifest states them."""
+    """Return the sizes of the smallest and the largest class, as a manifest states them."""
     return manifest.risk.smallest_class, manifest.risk.largest_class
 
 
 def find_broken(frame: pl.DataFrame, promised: Guarantee, sizes: tuple[int, int]) -> tuple[Finding, ...]:
-    """Return what the promises find in a released table in memory, or its tally.
+    """Return the findings of the promises on a released table in memory, or on its tally.
 
     ``sizes``: those of the smallest and of the largest class
     """
@@ -168,7 +168,7 @@ def find_broken(frame: pl.DataFrame, promised: Guarantee, sizes: tuple[int, int]
 def find_violating(
     cells: pl.DataFrame, rules: Sequence[Mapping[str, object]], whole: pl.DataFrame | None = None
 ) -> list[set[int]] | None:
-    """Return the classes that break each rule, as `condition_of` returns it; None where SQL cannot be run.
+    """Return the classes that violate each rule, given as by `condition_of`; None if SQL cannot be run.
 
     Parameters
     ----------
@@ -190,19 +190,19 @@ def find_violating(
 
 
 def _counting(*, is_tally: bool) -> dict[str, object]:
-    """Return how records are counted: rows, or what a tally says of its rows."""
+    """Return the SQL for counting records: by rows, or by the counts of a tally."""
     return {"is_tally": is_tally, "records": "coalesce(sum(alike), 0)::BIGINT" if is_tally else "count(*)"}
 
 
 def by_place(frame: pl.DataFrame) -> pl.DataFrame:
-    """The columns without their names, which may be patterns to Polars or that of the counts."""
+    """Return the columns renamed by place, as their names may be patterns to Polars or the name of the counts."""
     columns = [frame.get_column(column) for column in table_columns(frame)]
     named = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])
     return named.with_columns(frame[RECORDS].alias("alike")) if is_tally(frame) else named
 
 
 def facts_of_promise(promised: Guarantee, sizes: tuple[int, int], delimiter: str | None) -> dict[str, object]:
-    """Return what the template takes of a promise.
+    """Return the template's facts of a guarantee.
 
     ``sizes``: those of the smallest and of the largest class; ``delimiter``: of a CSV file; None of a Parquet file
     """
@@ -242,7 +242,7 @@ def _fill_rule(
 
 
 def is_judged(rule: Description, promised: Guarantee, sizes: tuple[int, int] | None = None) -> bool:
-    """Return whether the released records suffice to judge a rule in SQL; of some, the sizes of classes say so."""
+    """Return whether the released records suffice to judge a rule in SQL; for some rules, class sizes decide."""
     if sizes is None and rule["model"] == "k-map":
         return False
     return _fill_rule(rule, promised, sizes or (0, 0), 1)["kind"] is not None
@@ -251,7 +251,7 @@ def is_judged(rule: Description, promised: Guarantee, sizes: tuple[int, int] | N
 def condition_of(
     rule: Description, n_records: tuple[int, int], sizes: tuple[int, int], place: int | None
 ) -> Mapping[str, object] | str:
-    """Return a rule as the templates take it, or why it cannot be judged.
+    """Return a rule as the templates take it, or the reason why it cannot be judged.
 
     ``n_records``: the fewest and the most records that the original may have had; ``sizes``: of the smallest and of the
     largest class; ``place``: the number of the column that the rule is about
@@ -275,7 +275,7 @@ def condition_of(
 
 
 def _why_unchecked(rule: Description, promised: Guarantee) -> str | None:
-    """Return why the released files do not suffice to judge a rule; None where they do."""
+    """Return why the released files do not suffice to judge a rule; None if they do."""
     if rule["model"] == "population-uniqueness":
         return "it is an estimate that SQL does not compute"
     if "population" in rule:

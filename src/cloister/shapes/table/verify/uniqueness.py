@@ -1,4 +1,4 @@
-"""Estimated uniqueness in the population, recomputed for the verifier from the definitions of the estimators.
+"""Estimated population uniqueness, recomputed for the verifier from the definitions of the estimators.
 
 N are the people of the population, n the records, f = n / N, u the classes and s(i) those of i records. Everything here
 is plain Python: products instead of gamma functions where they are short, a digamma function of its own, bisection.
@@ -21,7 +21,7 @@ HALVINGS = 200  # a bisection ends long before, when floating-point numbers are 
 
 
 def population_uniqueness(sizes: Sizes, people: int, estimator: str) -> float:
-    """Return the estimated share of records whose people are alone in the population; infinite if people are too few.
+    """Return the estimated share of records that are unique in the population; infinite if people are too few.
 
     At most the share of records that are alone in the sample, which it is where everybody was sampled.
     """
@@ -35,7 +35,7 @@ def population_uniqueness(sizes: Sizes, people: int, estimator: str) -> float:
 
 
 def _zayatz(sizes: Sizes, people: int) -> float:
-    """Share of sample uniques times the probability that such a one is alone in the population, by Bayes' rule.
+    """Return the share of sample uniques times their probability of being population uniques, by Bayes' rule.
 
     One record of a class of i people is sampled with a probability that is to that of one person's class as
     i times the product over m from 1 to i - 1 of (N - n - m + 1) / (N - m).
@@ -51,7 +51,7 @@ def _zayatz(sizes: Sizes, people: int) -> float:
 
 
 def _pitman(sizes: Sizes, people: int) -> float:
-    """Expected share of uniques by Pitman's sampling formula with the likeliest parameters; else Zayatz's estimate."""
+    """Return the expected share of uniques by Pitman's formula at maximum likelihood; else Zayatz's estimate."""
     u, n = sum(sizes.values()), sum(size * count for size, count in sizes.items())
     if not 1 < u < n:
         return _zayatz(sizes, people)
@@ -117,7 +117,7 @@ def _slide_negative_binomial(sizes: Sizes, people: int) -> float:
 
 
 def _population_classes(sizes: Sizes, f: float) -> float:
-    """Number of classes in the population, K, by Shlosser's estimator as modified by Haas and Stokes."""
+    """Return the number of classes in the population, K, by Shlosser's estimator as modified by Haas and Stokes."""
     unseen = math.fsum(count * (1 - f) ** i for i, count in sizes.items())
     seen_once = math.fsum(i * f * (1 - f) ** (i - 1) * count for i, count in sizes.items())
     above = math.fsum(i * f**2 * (1 - f**2) ** (i - 1) * count for i, count in sizes.items())
@@ -134,7 +134,7 @@ def _dankar(sizes: Sizes, people: int) -> float:
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that is negative at ``low`` and positive at ``high`` is 0."""
+    """Return the root of a function that is negative at ``low`` and positive at ``high``."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if not low < middle < high:
@@ -147,7 +147,7 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _log_gamma_fall(x: float, by: float) -> float:
-    """How much the logarithm of the gamma function falls from x to x - by, by from 0 to 1: by Simpson's rule if large.
+    """Return log gamma(x) - log gamma(x - by), by from 0 to 1: by Simpson's rule if x is large.
 
     With billions of people nothing would be left of the difference of two logarithms.
     """
@@ -157,7 +157,7 @@ def _log_gamma_fall(x: float, by: float) -> float:
 
 
 def _harmonic(x: float, terms: int) -> float:
-    """Sum over i below ``terms`` of 1 / (x + i), x positive: as a difference of digamma functions from 10 on."""
+    """Return the sum of 1 / (x + i) over i below ``terms``, x positive: by digamma functions from 10 on."""
     first = 0.0
     while x < 10 and terms:
         first, x, terms = first + 1 / x, x + 1, terms - 1
@@ -165,7 +165,7 @@ def _harmonic(x: float, terms: int) -> float:
 
 
 def _digamma(x: float) -> float:
-    """Derivative of the logarithm of the gamma function, x positive."""
+    """Return the derivative of the logarithm of the gamma function, x positive."""
     below = 0.0
     while x < 10:
         below += 1 / x
@@ -174,7 +174,7 @@ def _digamma(x: float) -> float:
 
 
 def _below_logarithm(x: float) -> float:
-    """How far the digamma function is below the logarithm, x at least 10: by its asymptotic series."""
+    """Return log x minus digamma of x, x at least 10, by the asymptotic series."""
     square = 1 / (x * x)
     return 0.5 / x + square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
 

@@ -1,4 +1,4 @@
-"""The guarantee of a released table, recomputed from the release by other means than those that made it.
+"""The guarantee of a released table, recomputed from the release by other means than the protection.
 
 Nothing here imports the search or the kernels. What the released records show is asked by SQL (`statements`). The
 original, where it is given, is generalized again by looking labels up, and compared with Polars. Columns are named as
@@ -36,7 +36,7 @@ def verify(
     every_rule: bool = False,
     findings: Iterable[Finding] | None = None,
 ) -> Verdict:
-    """Check a released table against its guarantee, and against its original if that is given.
+    """Check a released table against its guarantee, and against its original if it is given.
 
     Rules are recomputed from the released records. What a rule compares with beyond them must be given; where it is
     not, a check says that the rule was not recomputed.
@@ -114,7 +114,7 @@ def _extremes(released: pl.DataFrame, guarantee: Guarantee) -> tuple[int, int]:
 
 
 def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
-    """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
+    """Return the released records as text, or their tally, without rows of suppressed records."""
     released = _without_stars(_texts(frame, guarantee), guarantee.inside())
     texts = pl.DataFrame([released[escape_name(column)].alias(column) for column in guarantee.columns])
     return with_records_of(texts, released)
@@ -174,7 +174,7 @@ def _without_stars(texts: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
 
 
 def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
-    """Check the columns, and that there are rules about them: without any, nothing is promised."""
+    """Check the columns, and that rules about them exist: without any rule, nothing is guaranteed."""
     columns, declared = tuple(table_columns(frame)), guarantee.columns
     wrong = f"the file has {len(columns)} columns that are not, in order, the {len(declared)} declared"
     checks.require(columns == declared, "the columns are those declared", wrong)
@@ -191,7 +191,7 @@ def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) ->
 def _check_rules(
     rules: Sequence[Description], classes: ReleasedClasses, reference: Reference, checks: Checks, *, every_rule: bool
 ) -> int:
-    """Check rules that the released records alone do not show; return how many could not be recomputed."""
+    """Check rules that need more than the released records; return how many could not be recomputed."""
     n_unjudged, sizes = 0, classes.sizes[COUNT].to_list()
     about_classes = [rule for rule in rules if not is_about_table(rule)]
     for rule in rules:
@@ -217,7 +217,7 @@ def _check_rules(
 def _check_original(
     classes: ReleasedClasses, guarantee: Guarantee, original: OriginalTable, reference: Reference, checks: Checks
 ) -> None:
-    """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
+    """Check that the release contains exactly the classes of the generalized original that satisfy the rules."""
     columns = classes.columns
     labels = generalize_values(original.frame, original.hierarchies, guarantee.levels)
     sensitive = sorted({escape_name(rule["column"]) for rule in guarantee.rules if "column" in rule})
@@ -281,5 +281,5 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[st
 def generalize_values(
     frame: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], levels: Mapping[str, int]
 ) -> pl.DataFrame:
-    """Return the ancestors of the values of each quasi-identifier, columns named as in ``levels``."""
+    """Return the ancestors of each quasi-identifier's values; columns are named as in ``levels``."""
     return pl.DataFrame([ancestors(frame[column], hierarchies[column], level) for column, level in levels.items()])

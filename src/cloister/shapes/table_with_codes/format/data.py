@@ -1,4 +1,4 @@
-"""The forms of a table with codes: what is asked of its codes, the codes as read, protected and told; who has any.
+"""The states of a table with codes: request, codes as read, protected and released; and the presence of codes.
 
 Whether patients have codes at all is a quasi-identifier of two values, which is never generalized. Classes then hold
 patients with codes only or without codes only, k at least. So anyone who knows that a patient has none is left with k
@@ -44,7 +44,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CodesRequested:
-    """What is asked of the column of codes.
+    """The request for the column of codes.
 
     ``column`` holds the codes of each patient, separated by white space, and nothing for patients without codes;
     ``missing`` are texts in it that stand for a missing code; ``m`` codes may be known beside the quasi-identifiers.
@@ -60,14 +60,14 @@ class CodesRequested:
     inference_threshold: float = 1.0
 
     def request(self, k: int, policy: UtilityPolicy | None = None) -> DisassociationRequest:
-        """Return what is asked of the codes inside the classes of a table; refuses what cannot be asked for."""
+        """Return the request for the codes inside the classes of a table; reject impossible requests."""
         more = self.refine, self.inference_check, self.inference_threshold
         return DisassociationRequest(k, self.m, self.max_cluster_size, *more, policy=policy)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReadCodes:
-    """The codes of a table as read, of the patients that have any.
+    """The codes of a table as read, for patients with any codes.
 
     ``records`` (codes.n_records,) is the row of the table of each, ascending.
     """
@@ -78,7 +78,7 @@ class ReadCodes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedBoth:
-    """A table and its codes as they are to be released, and what only the custodian may know."""
+    """A table and its codes ready for release, with information for the custodian only."""
 
     frame: pl.DataFrame  # the protected table, with one reconstruction in the column of codes
     # true codes of the patients of the rows that have any, in their order, codes of nobody omitted; secret
@@ -92,13 +92,13 @@ PRESENT = "codes"
 
 
 def words_of(column: str, missing: Sequence[str]) -> pl.Expr:
-    """Return the codes in each cell of a column of text, missing ones omitted."""
+    """Return the codes in each cell of a text column, without missing codes."""
     words = pl.col(column).str.extract_all(r"\S+")
     return words.list.set_difference(pl.lit(pl.Series([list(missing)], dtype=pl.List(pl.String))))
 
 
 def with_presence(frame: pl.DataFrame, column: str, missing: Sequence[str] = ()) -> pl.DataFrame:
-    """Return a table in which codes are reduced to whether there are any: one word, null for none; ``*`` stays."""
+    """Return a table with codes replaced by their presence: one word, null for none; ``*`` stays."""
     has_codes = words_of("c", missing).list.len() > 0
     word = pl.when(pl.col("c") == ROOT).then(pl.lit(ROOT)).when(has_codes).then(pl.lit(PRESENT))
     found = as_text(frame.get_column(column)).to_frame("c").select(word).to_series().alias(column)
@@ -106,7 +106,7 @@ def with_presence(frame: pl.DataFrame, column: str, missing: Sequence[str] = ())
 
 
 def read_codes(frame: pl.DataFrame, asked: CodesRequested, file: str) -> ReadCodes:
-    """Return the codes of the patients that have any."""
+    """Return the codes of the patients with any codes."""
     column = asked.column
     source = CodeSource(
         cells=as_text(frame.get_column(column)),
@@ -158,7 +158,7 @@ class PatientCounts(Section):
 
     @classmethod
     def of(cls, released: Disassociation, records: int) -> Self:
-        """Count the patients of so many records."""
+        """Count the patients among these records."""
         return cls(with_codes=released.n_records, without_codes=records - released.n_records)
 
 
@@ -197,7 +197,7 @@ class TableWithCodesManifest(TableManifest):
         return *super().file_specs(), FileSpec(CLUSTERS)
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
-        """Return the data file, and the roles of its columns but ids and codes."""
+        """Return the data file, and the roles of its columns except ids and codes."""
         roles = {
             name: role for name, role in self.roles().items() if role != "identifier" and name != self.codes.column
         }
@@ -227,7 +227,7 @@ class TableWithCodesManifest(TableManifest):
 
 @dataclass(frozen=True, repr=False)
 class DerivedTableWithCodes(DerivedTable):
-    """What follows from a table with codes; in the records of the table codes are reduced to whether there are any.
+    """The parts that follow from a table with codes; in the table's records, codes are replaced by their presence.
 
     ``without``: the column of codes; ``sets``: what is stated of the sets of a utility policy
     """
@@ -237,7 +237,7 @@ class DerivedTableWithCodes(DerivedTable):
     sets: PolicySets = field(kw_only=True)
 
     def parts(self) -> dict[Place, Part]:
-        """Return what follows of the table, and of its codes."""
+        """Return the parts that follow from the table and from its codes."""
         clusters, settings = self.clusters, self.settings
         facts = facts_of(clusters, settings, self.sets)
         rule = CodesRule(model=MODEL, k=settings.k, m=settings.m, column=str(self.without))
@@ -250,7 +250,7 @@ class DerivedTableWithCodes(DerivedTable):
         }
 
     def codebook(self) -> pl.DataFrame:
-        """Return the codebook of the table with one row for each code in the place of its column of codes."""
+        """Return the codebook of the table, with one row for each code in place of its column of codes."""
         table = super().codebook()
         codes = codebook_of_codes(self.clusters, numbered=False).with_columns(pl.lit(self.without).alias("column"))
         at = table["column"].index_of(self.without) or 0
@@ -258,7 +258,7 @@ class DerivedTableWithCodes(DerivedTable):
         return pl.concat([others[:at], codes, others[at:]])
 
     def report_counts(self) -> ReportCounts:
-        """Return the same of the table, and the patients with each code as far as the chunks tell."""
+        """Return the counts of the table, and the patients with each code as far as the chunks reveal them."""
         table = super().report_counts()
         return replace(table, columns=(*table.columns, count_patients(self.clusters, str(self.without))))
 
@@ -266,13 +266,13 @@ class DerivedTableWithCodes(DerivedTable):
 def derive_with_codes(
     table: DerivedTable, column: str, clusters: Disassociation, settings: MethodSettings, sets: PolicySets
 ) -> DerivedTableWithCodes:
-    """Return what follows from a table and from the clusters of its codes."""
+    """Return the parts that follow from a table and from the clusters of its codes."""
     of_table = table.frame, table.released, table.stated, table.facts, column
     return DerivedTableWithCodes(*of_table, clusters=clusters, settings=settings, sets=sets)
 
 
 def describe_codes(asked: CodesRequested, settings: MethodSettings) -> Manifest:
-    """Return what is stated of codes that were verified together with their table."""
+    """Return the stated parts about codes that were verified together with their table."""
     return {
         "column": asked.column,
         "method": "disassociation",

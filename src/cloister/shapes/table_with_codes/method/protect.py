@@ -1,4 +1,4 @@
-"""The codes of a protected table, disassociated inside each class of it; and the release of both."""
+"""Disassociate the codes of a protected table inside each of its classes; and the release of both."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -71,21 +71,21 @@ def protect_codes_of(
 
 
 def record_codes(read: ReadCodes, n_records: int) -> RecordCodes:
-    """Return the codes of all records of a table, most of them perhaps without any."""
+    """Return the codes of all records of a table; most records may have none."""
     sizes = np.zeros(n_records, dtype=np.int64)
     sizes[read.records] = np.diff(read.codes.offsets)
     return RecordCodes(np.concatenate([[0], np.cumsum(sizes)]), read.codes.items)
 
 
 def select_records(codes: CodeSets, records: Integers) -> CodeSets:
-    """Return some records; codes that none of them has are omitted of the vocabulary."""
+    """Return some records, with a vocabulary reduced to their codes."""
     offsets, items = take_sequences(codes.offsets, codes.items, records)
     used, place = np.unique(items, return_inverse=True)
     return CodeSets(tuple(codes.vocabulary[code] for code in used.tolist()), offsets, place.astype(np.int32))
 
 
 def classes_of(frame: pl.DataFrame, columns: tuple[str, ...], rows: Integers) -> RecordClasses:
-    """Number the combinations of labels of some rows in the order of their UTF-8 bytes, missing first."""
+    """Number the label combinations of rows in the order of their UTF-8 bytes, missing first."""
     labels = pl.DataFrame([as_text(frame.get_column(name)).alias(f"c{j}") for j, name in enumerate(columns)])[rows]
     distinct = labels.unique().sort(labels.columns)
     numbered = distinct.with_columns(pl.int_range(pl.len()).alias("class"))
@@ -119,13 +119,13 @@ def with_reconstruction(
 
 @dataclass(frozen=True, repr=False)
 class TableWithCodesRelease(TableRelease):
-    """A table with codes that passed verification; each cluster has the class of the table that it is in."""
+    """A verified table with codes; each cluster belongs to a class of the table."""
 
     clusters: Disassociation
     _check_both: Callable[[pl.DataFrame, Disassociation], Verdict] = field(repr=False)
 
     def reconstruct(self, seed: int = 0, item_support: ItemSupport | str = ItemSupport.ONE) -> CodeSets:
-        """Return code sets that could have led to this release; see `cloister.shapes.disassociation.method.release`."""
+        """Return code sets consistent with this release; see `cloister.shapes.disassociation.method.release`."""
         return reconstruct(self.clusters, seed, item_support)
 
     def recheck(self) -> Verdict:

@@ -1,4 +1,4 @@
-"""The request for a table with codes: its k, whether a patient has codes as a quasi-identifier, the column of codes."""
+"""The request for a table with codes: its k, the presence of codes as a quasi-identifier, the column of codes."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def k_of(request: TableRequest) -> int:
 
 
 def asking_presence(request: TableRequest, column: str) -> TableRequest:
-    """Return the request with the presence of codes as a quasi-identifier that stays as it is and weighs nothing."""
+    """Return the request with the presence of codes as a quasi-identifier with weight 0 that is never generalized."""
     weights = dict(request.weights) | ({column: 0.0} if request.loss.takes_weights else {})
     return replace(
         request,
@@ -33,7 +33,7 @@ def asking_presence(request: TableRequest, column: str) -> TableRequest:
 
 
 def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequested, file: str) -> None:
-    """Refuse a column of codes that is not there, or is something else as well."""
+    """Reject a column of codes that does not exist, or that has another role."""
     column = asked.column
     if not request.quasi_identifiers:
         raise InputError(NO_QUASI_IDENTIFIER)

@@ -1,4 +1,4 @@
-"""The promises of a released table with codes as SQL: of the table, of the codes, and that they fit each other."""
+"""The guarantee of a released table with codes as SQL: of the table, of the codes, and of their consistency."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -27,7 +27,7 @@ def script_of(manifest: TableWithCodesManifest) -> Script:
 
 
 def find_unfit(frame: pl.DataFrame, promised: Guarantee, column: str, released: Disassociation) -> tuple[Finding, ...]:
-    """Return what the promises of table and codes together find in memory."""
+    """Return the findings of the joint promises of table and codes, in memory."""
     facts = facts_of_chunks(released.k, released.m) | facts_of_promise(replace(promised, rules=()), (0, 0), None)
     facts |= _facts_of_both(promised, promised.levels, column) | {"file": DATA[0]}
     text = b"".join(cluster_lines(released)).decode()

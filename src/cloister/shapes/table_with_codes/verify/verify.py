@@ -1,4 +1,4 @@
-"""A table with codes checked again, in memory or from its folder: table, codes, and whether they fit each other."""
+"""Verification of a table with codes, in memory or from its folder: table, codes, and their consistency."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,7 +51,7 @@ def verify_both(
     released: Disassociation,
     secret: DisassociationSecret,
 ) -> Verdict:
-    """Return the verdict on a table with codes in memory, given that on the table alone.
+    """Return the verdict on a table with codes in memory, given the verdict on the table.
 
     The secret is the true codes of the rows that have any, in their order, and the cluster of each.
     """
@@ -69,7 +69,7 @@ def verify_both(
 
 
 def classes_of_rows(rows: pl.DataFrame, column: str, released: Disassociation) -> pl.DataFrame:
-    """Return the codes of each row, and the class whose labels it has; null where there is none."""
+    """Return the codes of each row, and the class with its labels; null if there is no such class."""
     names = [f"c{place}" for place in range(len(released.class_columns))]
     schema = dict.fromkeys(names, pl.String)
     classes = pl.DataFrame(list(released.classes), schema=schema, orient="row").with_row_index(CLASS)
@@ -89,12 +89,12 @@ def sizes_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
 
 
 def counts_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
-    """Return whether each code is in rows of each class as often as some data set behind its clusters has it."""
+    """Return whether each code is in as many rows of each class as in some data set consistent with its clusters."""
     return not count_miscounted(rows.select(CLASS, pl.col(SET).str.split(" ")), released)
 
 
 def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
-    """Return whether records with these codes are as many as the clusters', and have each code as often at least."""
+    """Return whether there are at least as many records as in the clusters, and each code is at least as frequent."""
     held = sets.to_frame(CODE).select(pl.col(CODE).str.split(" ")).explode(CODE).group_by(CODE).len(COUNT)
     least = counts_allowed(released).group_by(CODE).agg(pl.col("least").sum())
     both = least.join(held, on=CODE, how="left")
@@ -125,7 +125,7 @@ ReleaseFolder = ReleaseUnderCheck[TableWithCodesManifest, _Files, _Original]
 
 
 class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
-    """Checks table and codes, each by itself and one against the other."""
+    """The checker of tables with codes: each separately, and their consistency."""
 
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
         """Read the data file and the clusters."""
@@ -137,7 +137,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return _Files(frame, released, with_presence(frame, manifest.codes.column))
 
     def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
-        """Read what the custodian has."""
+        """Read the custodian's data."""
         original, column = original_of(request), manifest.codes.column
         if original is None or column not in original.columns:
             return _Original(original, original)
@@ -145,7 +145,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return _Original(original, reduced)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise of the table, of the codes, and of both together.
+        """Recompute the guarantee of the table, of the codes, and of both together.
 
         Of codes it is checked class by class whether the original is a data set that the clusters may stand for, as
         far as counts of single codes tell.
@@ -165,7 +165,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return Verdict(f"{found.how}; {codes.how}", checks, tuple(failures), found.unchecked)
 
     def derive(self, release: ReleaseFolder) -> DerivedTableWithCodes:
-        """Return what follows from table and clusters."""
+        """Return the parts that follow from table and clusters."""
         files, stated = release.files, release.manifest
         part, column = stated.codes, stated.codes.column
         return derive_with_codes(
@@ -173,13 +173,13 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         )
 
     def contradictions(self, release: ReleaseFolder) -> list[str]:
-        """Compare settings and the form of the clusters with the clusters."""
+        """Check settings and the form of the clusters against the clusters."""
         part = release.manifest.codes
         failures = chunk_failures(release.folder, release.files.released, part.settings, part.utility)
         return [f"codes: {failure}" for failure in failures]
 
     def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
-        """Compare with what the recipient expects."""
+        """Check the expectations of the recipient."""
         return expectation_failures(release.files.released, release.request)
 
 

@@ -1,4 +1,4 @@
-"""The forms of this shape: trajectories as numbered events, what is asked of them, and what is written.
+"""The states of trajectories: numbered events, the request, and the written files.
 
 Every method starts from the same form: pairs of a patient by age, then by code.
 """
@@ -43,7 +43,7 @@ COLUMNS = (ID, CODE, AGE)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectories:
-    """One sequence of (code, age) pairs a patient: a multiset, in the order of age, then of code.
+    """One sequence of (code, age) pairs per patient: a multiset, in the order of age, then of code.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Trajectories:
         vocabulary: Iterable[str] = (),
         age_values: Iterable[Number] = (),
     ) -> "Trajectories":
-        """Make trajectories of lists of pairs; pairs are put in order.
+        """Make trajectories from lists of pairs; pairs are sorted.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Trajectories:
         age_unit: Literal["years", "days"] = "years",
         **how: Unpack[HowRead],
     ) -> "Trajectories":
-        """Read trajectories from CSV (also gzip'd) or Parquet, one pair a line; codes are text always.
+        """Read trajectories from CSV (also gzip'd) or Parquet, one pair per line; codes are always text.
 
         Parameters
         ----------
@@ -127,19 +127,19 @@ class Trajectories:
         return encode(read_code_events(path, columns=EventColumns(id, code, age, date, anchor, age_unit), **how))
 
     def only(self, patients: Integers) -> "Trajectories":
-        """Return the trajectories of some patients, over the same codes and ages; ``patients``: their places."""
+        """Return the trajectories of some patients, with the same codes and ages; ``patients``: their places."""
         offsets, places = take_runs(self.offsets, patients)
         ids = None if self.ids is None else self.ids.gather(patients)
         return replace(self, offsets=offsets, codes=self.codes[places], ages=self.ages[places], ids=ids)
 
     @property
     def n_patients(self) -> int:
-        """How many patients there are."""
+        """The number of patients."""
         return self.offsets.size - 1
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs all patients have together."""
+        """The number of pairs of all patients."""
         return self.codes.size
 
     @property
@@ -192,7 +192,7 @@ def age_text(age: Number, row: int | None = None) -> str:
 
 
 def is_code(code: str) -> bool:
-    """Return whether a code can be written, read and told from the root of a hierarchy."""
+    """Return whether a code can be written, read back and distinguished from the root of a hierarchy."""
     is_text = code not in ("", ROOT) and "\0" not in code
     return is_text and not any("\ud800" <= letter <= "\udfff" for letter in code)
 
@@ -245,7 +245,7 @@ class CodeSetConstraint:
 
 @dataclass(frozen=True)
 class Diversity:
-    """What is asked against learning something sensitive of the patients of a cluster."""
+    """The requirement that protects sensitive values of the patients of a cluster."""
 
     # at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
     # more than one in l patients of a cluster may have a sensitive code behind a released one
@@ -263,7 +263,7 @@ class Diversity:
 
 @dataclass(frozen=True)
 class TrajectoriesRequest:
-    """What is asked of an anonymization of trajectories."""
+    """The request for anonymizing trajectories."""
 
     k: int  # patients that share every released trajectory, at least 1
     # code_hierarchy, age_hierarchy: what codes and ages are generalized to
@@ -303,7 +303,7 @@ class TrajectoriesRequest:
 
 
 def percent_of(workload: str) -> float:
-    """Return the percentage that a workload names."""
+    """Return the percentage in a workload's text."""
     found = WORKLOAD.fullmatch(workload)
     percent = float(found[1]) if found else 0.0
     if not 0 < percent <= 100:
@@ -333,7 +333,7 @@ def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributes:
-    """The auxiliary attributes of the patients, as far as the methods see it."""
+    """The auxiliary attributes of the patients, as the methods see them."""
 
     # (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells patients
     # with equal trajectories apart, so that the order of the input never does
@@ -344,7 +344,7 @@ class Attributes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WrittenTrajectories:
-    """What is in the data file and the attributes file."""
+    """The contents of the data file and the attributes file."""
 
     # ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
     frame: pl.DataFrame

@@ -1,4 +1,4 @@
-"""Which codes and ages there are, and what they may become: hierarchies and data fitted to each other, as trees."""
+"""The codes and ages of a data set with their hierarchies, fitted to each other, as trees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ Other = tuple[str, list[int]]  # A label that is no node of a tree, and the leav
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueTree:
-    """The values of an attribute as leaves, and above them every node that some of them meet in.
+    """The values of an attribute as leaves, with every node in which some of them meet.
 
     Nodes are numbered: leaves first, in the order of the values; then what covers two leaves or more, from few leaves
     to many; the root is last. A node of the hierarchy with a single value below is omitted: values never meet in it.
@@ -60,7 +60,7 @@ class ValueTree:
 
     @classmethod
     def from_levels(cls, leaf_labels: Sequence[str], levels: Sequence[Sequence[str | None]]) -> "ValueTree":
-        """Return the tree of labels by level, fine to coarse; values with one label at a level meet there.
+        """Return the tree of labels by level, fine to coarse; values with the same label at a level meet there.
 
         A label of None (a gap in a hierarchy) brings no values together. All meet in the root.
         """
@@ -102,7 +102,7 @@ class ValueTree:
         return self.n_nodes - 1
 
     def covers(self, node: int, other: int) -> bool:
-        """Whether a node is another or above it."""
+        """Return whether a node equals another or is its ancestor."""
         return bool(self.low[node] <= self.low[other] and self.high[other] <= self.high[node])
 
     def meet(self, node: int, other: int) -> int:
@@ -112,7 +112,7 @@ class ValueTree:
         return node
 
     def leaves_below(self, node: int) -> list[int]:
-        """Return the leaves that a node covers, ascending; a leaf covers itself."""
+        """Return the leaves below a node, ascending; a leaf covers itself."""
         low = self.low[: self.n_values]
         return np.flatnonzero((low >= self.low[node]) & (low < self.high[node])).tolist()
 
@@ -184,7 +184,7 @@ class _Fitted(Generic[H]):
 
 @dataclass(frozen=True)
 class CodesUnderRoot(_Fitted[Hierarchy]):
-    """A hierarchy in which codes that it does not have are under the root alone."""
+    """A hierarchy with unknown codes directly below the root."""
 
     def outside(self, _values: Sequence[str | None]) -> list[str]:
         """None: the root covers all."""
@@ -203,10 +203,10 @@ class CodesUnderRoot(_Fitted[Hierarchy]):
 
 @dataclass(frozen=True)
 class GroupedAges(_Fitted[IntervalHierarchy]):
-    """Intervals in which what lies beyond a bound is one age: `>=90` stands for every age from 90 on."""
+    """Intervals with a single age beyond a bound: `>=90` covers every age from 90 on."""
 
     def text_of(self, age: str) -> str:
-        """Return how an age is written: beyond a bound as the group that it belongs to."""
+        """Return the text of an age: beyond a bound, that of its group."""
         top, bottom = self.inner.top, self.inner.bottom
         if age in self._groups:
             return age

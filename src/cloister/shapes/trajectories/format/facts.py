@@ -1,4 +1,4 @@
-"""What the released files of trajectories say, and no more: facts of the manifest, figures of the report, the codebook.
+"""Facts of the released files of trajectories: for the manifest, the report and the codebook.
 
 Anyone who verifies a release derives them again.
 """
@@ -43,7 +43,7 @@ Rules = tuple[KAnonymityRule] | tuple[KAnonymityRule, DiversityRule]
 
 @dataclass(frozen=True, repr=False)
 class DerivedTrajectories(Derived):
-    """What follows from released trajectories, their settings and columns, and the number of patients not released."""
+    """The parts that follow from released trajectories, settings, columns and the number of suppressed patients."""
 
     files: WrittenTrajectories
     settings: PublishedTrajectories
@@ -58,7 +58,7 @@ class DerivedTrajectories(Derived):
 
     @property
     def records(self) -> ReleasedPatients:
-        """How many patients there were and are."""
+        """The numbers of original and released patients."""
         n_patients, n_left_out = int(self.sizes.sum()), self.n_left_out
         return ReleasedPatients.model_validate(
             {"in": n_patients + n_left_out, "released": n_patients, "suppressed": n_left_out}
@@ -66,7 +66,7 @@ class DerivedTrajectories(Derived):
 
     @cached_property
     def counts(self) -> PairCounts:
-        """Of how many rows and patients something is released."""
+        """The numbers of released rows and patients with information."""
         frame = self.files.frame
         no_code, no_age = frame[CODE] == ROOT, frame[AGE] == ROOT
         alone = frame.select(pl.len().over(ID) == 1).to_series()
@@ -123,7 +123,7 @@ def _risk_of(sizes: pl.Series) -> TrajectoryRisk:
 
 
 def rules_of(k: int, diversity: Diversity | None) -> Rules:
-    """Return what is promised."""
+    """Return the guarantee as rules."""
     rule = KAnonymityRule(model="k-anonymity", k=k)
     if diversity is None:
         return (rule,)
@@ -132,7 +132,7 @@ def rules_of(k: int, diversity: Diversity | None) -> Rules:
 
 
 def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFrame:
-    """Return one row for each label of codes and of ages that is released, and one for each other column."""
+    """Return one row for each released label of codes and of ages, and one for each other column."""
     number = "number of the patient in this release; the pairs of a patient stand in their order"
     rows: list[Row] = [(ID, "identifier", None, None, None, number)]
     for column, kind in ((CODE, codes), (AGE, ages)):

@@ -101,7 +101,7 @@ class PublishedTrajectories(Section):
         return fitting(self, fits)
 
     def diversity_requested(self) -> Diversity | None:
-        """Return what is promised of a sensitive auxiliary column or of sensitive codes."""
+        """Return the diversity required of a sensitive auxiliary column or of sensitive codes."""
         if self.diversity is None:
             return None
         return Diversity(self.diversity, frozenset(self.sensitive_codes or ()), self.sensitive)
@@ -130,7 +130,7 @@ class ReleasedPatients(Section):
     suppressed: Count
 
     def loss_of_all(self, loss: float) -> float:
-        """Return a loss over all patients, of one over those released: of those omitted all is lost."""
+        """Return a loss over all patients, from one over released patients: suppressed patients lose everything."""
         share = self.released / self.in_
         return share * loss + (1 - share)
 
@@ -244,27 +244,27 @@ class TrajectoriesManifest(ManifestHead):
         return fitting(self, fits)
 
     def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the data file, and the file of auxiliary attributes where there are any."""
+        """Return the data file, and the file of auxiliary attributes if there are any."""
         data = FileSpec(self.data_file, COLUMNS)
         return (data,) if self.attributes is None else (data, FileSpec(ATTRIBUTES, (ID, *self.attributes.columns)))
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
-        """Return the file of auxiliary attributes, where there are any."""
+        """Return the file of auxiliary attributes, if there are any."""
         return None if self.attributes is None else (ATTRIBUTES, self.attributes.roles())
 
     def risk_and_loss(self) -> tuple[float, float]:
-        """Return the highest risk, and the greater of the losses of codes and ages."""
+        """Return the highest risk, and the larger of the losses of codes and ages."""
         return self.risk.highest, self.records.loss_of_all(max(self.utility.ilm_exact, self.utility.alm_exact))
 
     @property
     def empty(self) -> list[str]:
-        """The columns that say nothing in this release: all that they said is lost, or nearly all."""
+        """The columns without information in this release: all of it is lost, or nearly all."""
         lost = {"code": self.utility.ilm_exact, "age": self.utility.alm_exact}
         return [name for name, share in lost.items() if share >= ALL_LOST]
 
 
 def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> PublishedTrajectories:
-    """Return what was asked, and how the input was read; the delimiter is set where a file is written."""
+    """Return the settings, and how the input was read; the delimiter is set when a file is written."""
     columns, diversity = given.columns, request.diversity
     found = {name: getattr(request, name) for name in PublishedTrajectories.model_fields if hasattr(request, name)}
     found |= {
@@ -285,7 +285,7 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> Publi
 
 
 def columns_of(request: TrajectoriesRequest) -> DataColumns:
-    """Return what the columns of the data file are."""
+    """Return the columns of the data file."""
     kinds = {"code": request.code_hierarchy.kind, "age": request.age_hierarchy.kind}
     of = {name: GeneralizedColumn(role="quasi-identifier", hierarchy=kind) for name, kind in kinds.items()}
     return DataColumns(id=NumberColumn(role="identifier", ids="number"), **of)

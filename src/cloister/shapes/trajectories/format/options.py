@@ -1,4 +1,4 @@
-"""What can be asked of trajectories, each setting declared once: for the command line and for jobs."""
+"""The settings of trajectories, each declared once: for the command line and for jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -170,7 +170,7 @@ class TrajectoriesOptions(CodedOptions, TrajectoriesSettings):
 
     @classmethod
     def is_whole(cls, _keywords: Keywords) -> bool:
-        """Whether a release by these settings has all codes of a patient together."""
+        """Whether a release with these settings contains all codes of a patient together."""
         return False
 
     data: Annotated[

@@ -1,4 +1,4 @@
-"""The input: trajectories with where they came from, and attributes of patients beside."""
+"""The input of trajectories: events with their source, and auxiliary attributes of patients."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,13 +20,13 @@ GWAS_SETS = 18  # Sets of the policy ``gwas``, whatever the data
 
 
 def is_made_of_data(policy: str) -> bool:
-    """Whether the words for a policy are of one whose sets are made of the codes of the data, rare ones among them."""
+    """Return whether the words of a policy make its sets from the codes of the data, rare codes among them."""
     return policy.startswith(("level:", "sim:", "sup:"))
 
 
 @dataclass(frozen=True)
 class GivenTrajectories:
-    """Trajectories as they were given."""
+    """Trajectories with their source."""
 
     trajectories: Trajectories
     attributes: AttributesTable | None = None
@@ -47,7 +47,7 @@ def read_given(
     usual_delimiter: str | None = None,
     **how: Unpack[HowRead],
 ) -> GivenTrajectories:
-    """Read trajectories with where they came from."""
+    """Read trajectories with their source."""
     source = read_code_events(path, columns=columns, usual_delimiter=usual_delimiter, **how)
     trajectories, table = encode(source), None
     if attributes is not None:
@@ -58,7 +58,7 @@ def read_given(
 
 
 def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
-    """Refuse codes that the hierarchy does not have, and name the first line that has one; not where they may be so."""
+    """Reject codes that are not in the hierarchy, with the line of the first, unless such codes are allowed."""
     vocabulary, hierarchy = given.trajectories.vocabulary, request.code_hierarchy
     outside = hierarchy.outside(vocabulary) if request.on_unknown_code is Unknown.ERROR else []
     if outside and given.source is not None:
@@ -67,7 +67,7 @@ def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
-    """Return trajectories if they can be used."""
+    """Return trajectories after checking that they can be used."""
     if not isinstance(trajectories, Trajectories):
         raise InputError("Trajectories are needed, as Trajectories.read or Trajectories.from_records return them.")
     if not trajectories.n_patients:
@@ -76,7 +76,7 @@ def check_trajectories(trajectories: Trajectories) -> Trajectories:
 
 
 def attributes_of(table: AttributesTable | None, n_patients: int, sensitive: str | None) -> Attributes:
-    """Return what the methods see of auxiliary columns."""
+    """Return the auxiliary columns as the methods see them."""
     if table is None:
         if sensitive is not None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""What an anonymization of trajectories lost: for the recipient, and exactly, pair by pair, for the custodian.
+"""Information losses of anonymized trajectories: for the recipient, and exact, pair by pair, for the custodian.
 
 The paper accumulates losses; here they are also measured, and those of the sets of the utility policy.
 
@@ -28,7 +28,7 @@ MOST_PAIRS = 12  # Pairs of a query, at most: the work doubles with each
 
 
 def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str | None) -> TrajectoriesUtility:
-    """Return what was lost, beside what the released files say.
+    """Return the losses beyond the facts of the released files.
 
     Losses are over values that k patients or more have, so that no other one shows in them. How many sets of codes
     there are, and how many no released code reaches beyond, is not published of sets that are made of the codes of the
@@ -64,7 +64,7 @@ def exact_figures(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload:
-    """Queries and their true answers; secret, as it tells of the original."""
+    """Queries and their true answers; confidential, as they describe the original."""
 
     queries: tuple[Query, ...]
     counts: Integers  # (n_queries,) int64, patients of the original who have all pairs of each
@@ -123,7 +123,7 @@ def lost(
     alignment: Alignment,
     domain: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what each pair of the original lost of its code and of its age: (n_pairs,), from 0 to 1.
+    """Return the loss of code and age for each original pair: (n_pairs,), from 0 to 1.
 
     That is the share of the domain that its released value covers; nothing if it is released as it was, and all if it
     is suppressed. Of the domain there are two readings: all values, and those that k patients or more have, so that a
@@ -159,7 +159,7 @@ def within(
     released: AnonymizedTrajectories,
     alignment: Alignment,
 ) -> Integers:
-    """Return the patients of the clusters whose pairs lose at most so much in the mean, ascending.
+    """Return the patients of the clusters whose pairs have at most this mean loss, ascending.
 
     Clusters stay or go as a whole: every released trajectory keeps its k patients, and k or more are omitted.
     """
@@ -179,7 +179,7 @@ def within(
 
 
 def common_values(original: Trajectories, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which codes and which ages k patients or more have."""
+    """Return which codes and which ages at least k patients have."""
 
     def of(values: NDArray[np.int32], n_values: int) -> NDArray[np.bool_]:
         held = np.unique(original.owner * n_values + values) % n_values

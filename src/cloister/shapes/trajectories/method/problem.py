@@ -1,4 +1,4 @@
-"""From trajectories and a request to what the compiled search sees: trees, exact losses, distinct sequences, blocks.
+"""From trajectories and a request to the input of the compiled search: trees, exact losses, distinct sequences, blocks.
 
 Many patients are cut into blocks inside which they are clustered, so that work grows with their number only.
 """
@@ -46,7 +46,7 @@ Counts = NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """What is clustered."""
+    """The clustering problem."""
 
     code_tree: ValueTree
     age_tree: ValueTree
@@ -69,7 +69,7 @@ class Problem:
         return Sequences(starts, symbol.astype(np.int32), code, age, times, self.value[patients])
 
     def counts(self) -> Integers:
-        """Return how many patients have each distinct content."""
+        """Return the number of patients with each distinct content."""
         return np.diff(self.first, append=self.order.size)
 
     @cached_property
@@ -79,7 +79,7 @@ class Problem:
 
 
 def units(weights: tuple[Fraction, Fraction], n_codes: int, n_ages: int) -> tuple[int, int]:
-    """Return what one leaf of codes and of ages is worth, as the smallest whole numbers in the right proportion.
+    """Return the value of one leaf of codes and of ages, as the smallest integers in the right proportion.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _by_content(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnonymizedTrajectories:
-    """What is released: clusters of patients, each with one sequence of generalized pairs that all its patients get.
+    """The released data: clusters of patients, each with one sequence of generalized pairs for all its patients.
 
     Nodes are numbers of the two trees, and those that labels stand for (``ValueTree.released``). Clusters are in the
     order of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are
@@ -197,12 +197,12 @@ class AnonymizedTrajectories:
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters there are."""
+        """The number of clusters."""
         return self.sizes.size
 
     @property
     def n_patients(self) -> int:
-        """How many patients are released."""
+        """The number of released patients."""
         return int(self.sizes.sum())
 
     def rows_of(self, cluster: int) -> list[tuple[str, str]]:
@@ -213,7 +213,7 @@ class AnonymizedTrajectories:
         return rows or [(ROOT, ROOT)]
 
     def of(self, clusters: NDArray[np.integer]) -> "AnonymizedTrajectories":
-        """Return some of the clusters, in the order asked for."""
+        """Return some of the clusters, in the requested order."""
         offsets, places = take_runs(self.offsets, clusters)
         return replace(
             self, sizes=self.sizes[clusters], offsets=offsets, codes=self.codes[places], ages=self.ages[places]
@@ -222,7 +222,7 @@ class AnonymizedTrajectories:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alignment:
-    """Which patient and which pair went where: the secret of the custodian."""
+    """The released places of each patient and pair: for the custodian only."""
 
     cluster_of: Numbers  # (n_patients,) int32, the cluster that each patient of the original is in
     # (n_pairs,) int32, where in its cluster's sequence each pair of the original is released; -1: suppressed. Positions
@@ -232,7 +232,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class ConstraintOutcome:
-    """What became of one set of the utility policy."""
+    """The outcome of one set of the utility policy."""
 
     name: str
     pairs: int  # pairs of the original with one of its codes
@@ -243,7 +243,7 @@ class ConstraintOutcome:
 
 @dataclass(frozen=True)
 class Losses:
-    """What was lost of codes and of ages; for the custodian, since the exact figures tell of single patients."""
+    """The losses of codes and of ages; for the custodian only, as exact figures reveal single patients."""
 
     # ilm, alm: as Algorithm 3 accumulates and returns them (step 20), in [0, 1] or above
     ilm: float
@@ -263,7 +263,7 @@ class Losses:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedTrajectories:
-    """Anonymized trajectories, and what only the custodian may know."""
+    """Anonymized trajectories, with information for the custodian only."""
 
     released: AnonymizedTrajectories
     alignment: Alignment
@@ -361,7 +361,7 @@ def _halves(features: Counts, weights: NDArray[np.int64], times: Integers, least
 
 
 def side_by_side(work: Sequence[Callable[[], T]], threads: int) -> list[T]:
-    """Return what pieces of work return, in their order; they run on so many threads, which end with the process."""
+    """Return the results of pieces of work, in order; they run in a number of threads that end with the process."""
     if threads == 1 or len(work) == 1:
         return [each() for each in work]
     found: list[Future[T]] = [Future() for _ in work]

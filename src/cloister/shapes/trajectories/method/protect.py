@@ -1,4 +1,4 @@
-"""Anonymizing trajectories: clusters of patients, each released with one sequence of generalized pairs.
+"""Anonymize trajectories: cluster the patients, and release one sequence of generalized pairs for each cluster.
 
 What the compiled search finds becomes the release and the secret beside it, sensitive values kept diverse.
 """
@@ -86,7 +86,7 @@ def anonymize_under(
     threads: int | None = None,
     cluster: ClusterBlocks | None = None,
 ) -> ProtectedTrajectories:
-    """Anonymize under trees that are bound already."""
+    """Anonymize with trees that are already bound."""
     problem = build_problem(trajectories, trees, request, attributes)
     k, share, diversity = request.k, 1, request.diversity
     if diversity is not None and diversity.column is not None:
@@ -175,7 +175,7 @@ class FoundClusters:
 
 
 def gather(problem: Problem, contents: Sequence[Integers], groups: Sequence[Groups]) -> FoundClusters:
-    """Put together what was found in each block; ``contents``: the distinct ones of each block."""
+    """Combine the results of all blocks; ``contents``: the distinct ones of each block."""
     member = np.concatenate([own[found.member] for own, found in zip(contents, groups, strict=True)])
     patient = np.empty(member.size, dtype=np.int64)
     patient[np.argsort(member, kind="stable")] = problem.order  # equal contents in the order of clusters
@@ -195,7 +195,7 @@ def gather(problem: Problem, contents: Sequence[Integers], groups: Sequence[Grou
 def release(
     problem: Problem, clusters: FoundClusters, k: int, *, drop_empty: bool
 ) -> tuple[AnonymizedTrajectories, Alignment]:
-    """Return the clusters in the order of their released rows, as the nodes that labels stand for."""
+    """Return the clusters in the order of their released rows, with the nodes of their labels."""
     trees = problem.code_tree, problem.age_tree
     if drop_empty:  # omit pairs whose code and age are both suppressed
         no_code, no_age = (np.array([label == ROOT for label in tree.labels])[tree.released] for tree in trees)
@@ -226,7 +226,7 @@ class Cluster:
 
 
 def require_possible(problem: Problem, diversity: Diversity) -> None:
-    """Refuse sensitive values of which one is too frequent for any cluster of all."""
+    """Reject sensitive values if one of them is too frequent even for a single cluster of all patients."""
     counts = np.bincount(problem.value[problem.value >= 0])
     if counts.size and int(counts.max()) * diversity.l > problem.value.size:
         raise NoSafeRelease(
@@ -236,7 +236,7 @@ def require_possible(problem: Problem, diversity: Diversity) -> None:
 
 
 def merge_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Diversity) -> FoundClusters:
-    """Merge clusters until no sensitive value is that of more than one in l patients of a cluster.
+    """Merge clusters until at most one in l patients of each cluster has any given sensitive value.
 
     A cluster that does not hold is dissolved, and its patients join another one by one: of those with which it then
     holds, the one that is closest to its first patient by content; where there is none, the one with the most patients
@@ -355,7 +355,7 @@ def _add(problem: Problem, cluster: Cluster, patient: int) -> None:
 
 
 def check_groups(sequences: Sequences, found: Groups, k: int) -> None:
-    """See that every patient of a block is in one cluster of k or more, and every pair has a place or none."""
+    """Check that every patient of a block is in one cluster of k or more, and that every pair has a place or none."""
     lengths = np.diff(sequences.start)[found.member]
     most = np.repeat(np.repeat(found.length, found.size), lengths)
     sound = (

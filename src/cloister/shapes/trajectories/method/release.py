@@ -1,4 +1,4 @@
-"""A release of trajectories: one row a pair, patients numbered in the order of what they hold; attributes in a file."""
+"""A release of trajectories: one row per pair, patients numbered in content order, attributes in a separate file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from .problem import Alignment, AnonymizedTrajectories
 
 @dataclass(frozen=True, repr=False)
 class TrajectoriesRelease(DataFileRelease):
-    """Anonymized trajectories that passed verification."""
+    """Verified anonymized trajectories."""
 
     anonymized: AnonymizedTrajectories
     attributes: pl.DataFrame | None  # the auxiliary columns under the released ids
@@ -54,7 +54,7 @@ class TrajectoriesRelease(DataFileRelease):
 
 
 def order_of(released: AnonymizedTrajectories, alignment: Alignment, attributes: AttributesTable | None) -> Integers:
-    """Return the patients of the original in the order in which they are released: (n_patients,).
+    """Return the patients of the original in released order: (n_patients,).
 
     By the released sequence, code before age, pair by pair, in the order of UTF-8 bytes; then by auxiliary attributes.
     Patients who are alike in both are interchangeable.
@@ -69,7 +69,7 @@ def order_of(released: AnonymizedTrajectories, alignment: Alignment, attributes:
 def write_patients(
     released: AnonymizedTrajectories, alignment: Alignment, attributes: AttributesTable | None, order: Integers
 ) -> WrittenTrajectories:
-    """Return what is written of the patients in this order."""
+    """Return the written rows of the patients in this order."""
     rows = [released.rows_of(cluster) for cluster in range(released.n_clusters)]
     starts, cluster = starts_of([len(each) for each in rows]), alignment.cluster_of[order]
     lengths, number = np.diff(starts)[cluster], np.arange(1, order.size + 1)

@@ -1,4 +1,4 @@
-"""A release folder of trajectories, checked again from its files alone, or with the original and its crosswalk."""
+"""Verification of a release folder of trajectories, from its files only or with the original and its crosswalk."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from .verify import Secret, losses_agree, verify
 
 @dataclass(frozen=True)
 class TrajectoriesOriginal:
-    """What only the custodian has."""
+    """The custodian's data."""
 
     given: GivenTrajectories
     crosswalk: pl.DataFrame | None = None
@@ -35,7 +35,7 @@ class TrajectoriesOriginal:
     age_hierarchy: Hierarchy | None = None
 
     def fitted_as(self, manifest: TrajectoriesManifest) -> FittedTrajectories:
-        """Return trajectories and hierarchies as they were protected."""
+        """Return trajectories and hierarchies as they were for protection."""
         asked, columns = manifest.settings, manifest.columns
         codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, self.code_hierarchy, "code_hierarchy")
         ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, self.age_hierarchy, "age_hierarchy")
@@ -46,7 +46,7 @@ ReleaseFolder = ReleaseUnderCheck[TrajectoriesManifest, WrittenTrajectories, Sec
 
 
 class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Secret]):
-    """Checks trajectories."""
+    """The checker of trajectories."""
 
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
         """Read the data file and the attributes file."""
@@ -58,28 +58,28 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
     def read_original(
         self, request: Request, manifest: TrajectoriesManifest, files: WrittenTrajectories
     ) -> Secret | None:
-        """Read what the custodian has."""
+        """Read the custodian's data."""
         original = read_original(request, manifest)
         return None if original is None else _secret(original, manifest, files)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Run the promises on the files, and compare with the original."""
+        """Run the checks on the files, and compare them with the original."""
         return verify(release.files, guarantee_from(release.manifest), release.original, release.findings())
 
     def derive(self, release: ReleaseFolder) -> DerivedTrajectories:
-        """Return what follows from the files."""
+        """Return the parts that follow from the files."""
         stated, original = release.manifest, release.original
         n_left_out = stated.records.suppressed if original is None else original.n_left_out
         return DerivedTrajectories(release.files, stated.settings, stated.columns, n_left_out)
 
     def contradictions(self, release: ReleaseFolder) -> list[str]:
-        """Compare the losses with those that the files allow."""
+        """Check the stated losses against the files."""
         manifest = release.manifest
         agree = losses_agree(manifest.utility, release.files, release.original, manifest.settings.k)
         return [] if agree else ["the losses in release.json are not those of the files"]
 
     def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
-        """Compare with what the recipient expects."""
+        """Check the expectations of the recipient."""
         k = release.request.k
         if k is None or k <= release.manifest.settings.k:
             return []
@@ -88,7 +88,7 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
 
 
 def read_original(request: Request, manifest: TrajectoriesManifest) -> TrajectoriesOriginal | None:
-    """Return the original and its crosswalk; the original may have been read before."""
+    """Return the original and its crosswalk; the original may already be in memory."""
     given, words, settings = request.original, request.words, manifest.settings
     if given is None:
         return None

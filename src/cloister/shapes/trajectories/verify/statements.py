@@ -1,4 +1,4 @@
-"""The promises of released trajectories as SQL: what ``verify.sql`` checks, from the released files alone.
+"""The guarantee of released trajectories as SQL: ``verify.sql`` checks it from the released files only.
 
 Source: Tamersoy et al. (2012), Definitions 1 and 3. Whatever pairs someone knows, all patients with the same released
 trajectory have them or none has: so it suffices to count equal trajectories.
@@ -20,7 +20,7 @@ FOLDER = "shapes/trajectories/verify"
 
 @dataclass(frozen=True)
 class ExpectedGuarantee:
-    """What a release is to keep."""
+    """The guarantee that a release must meet."""
 
     k: int  # patients that share every trajectory
     drop_empty: bool = False  # whether pairs without code and age are omitted
@@ -28,7 +28,7 @@ class ExpectedGuarantee:
 
 
 def guarantee_from(manifest: TrajectoriesManifest) -> ExpectedGuarantee:
-    """Return what a manifest promises."""
+    """Return the guarantee that a manifest states."""
     settings = manifest.settings
     return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_requested())
 
@@ -40,7 +40,7 @@ def script_of(manifest: TrajectoriesManifest) -> Script:
 
 
 def find_broken(released: WrittenTrajectories, guarantee: ExpectedGuarantee) -> tuple[Finding, ...]:
-    """Return what the promises of released trajectories find in memory."""
+    """Return the findings of the promises on released trajectories in memory."""
     frames, columns = {DATA[0]: released.frame}, None
     if released.attributes is not None:
         frames[ATTRIBUTES] = released.attributes

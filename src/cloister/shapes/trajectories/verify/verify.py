@@ -1,4 +1,4 @@
-"""The guarantee of anonymized trajectories, recomputed from what is released alone; with the original, the rest too.
+"""The guarantee of anonymized trajectories, recomputed from the release only, and further checks with the original.
 
 The promises are SQL (`statements`). With the original: nobody is lost or invented, order is kept, labels cover, losses
 hold. Nothing here imports the kernels or what protects, and nothing is shared with alignment, trees and figures: labels
@@ -43,7 +43,7 @@ Covered = tuple[frozenset[str], ...]  # What each value of a column may be relea
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Secret:
-    """The original, and where it went as far as that is known."""
+    """The original, and the released place of each patient as far as it is known."""
 
     trajectories: Trajectories
     codes: Hierarchy
@@ -63,7 +63,7 @@ def verify(
     secret: Secret | None = None,
     findings: Iterable[Finding] | None = None,
 ) -> Verdict:
-    """Check released trajectories by SQL; with the original every pair.
+    """Check released trajectories by SQL, and every pair if the original is given.
 
     ``findings``: what the script found in the files of the release; without them, it is run on the trajectories
 
@@ -122,7 +122,7 @@ def _cover(covering: Covered, values: Numbers, labels: pl.Series) -> bool:
 
 
 def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret) -> None:
-    """Compare what is released with the original."""
+    """Compare the release with the original."""
     n_released = int(released.frame[ID][-1])
     as_many = n_released == secret.trajectories.n_patients
     aside = f", {secret.n_left_out:,} aside who are left out" if secret.n_left_out else ""
@@ -148,7 +148,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
 
 
 def labels_of(secret: Secret) -> tuple[Covered, Covered]:
-    """Return what codes and ages of the original may be released as."""
+    """Return the allowed labels of codes and ages of the original."""
     original = secret.trajectories
     codes = secret.codes.bind("code", original.vocabulary)
     ages = secret.ages.bind("age", original.age_values)
@@ -229,7 +229,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> 
 
 
 def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, secret: Secret | None, k: int) -> bool:
-    """Whether published losses are as far as they follow from the files and, where it is given, from the original."""
+    """Return whether published losses follow from the files and, if it is given, from the original."""
     rows = released.frame.height
     published = utility.ilm_exact, utility.alm_exact
     least = utility.codes_suppressed / rows, utility.ages_suppressed / rows
@@ -253,14 +253,14 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
 
 @dataclass(frozen=True)
 class ExactLoss:
-    """A mean loss; only a lower bound where labels stand for different values at different levels."""
+    """A mean loss; only a lower bound if labels cover different values at different levels."""
 
     least: float
     is_bound: bool
 
 
 def common_values(secret: Secret, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which codes and which ages of the original k patients or more have."""
+    """Return which codes and which ages of the original at least k patients have."""
     original = secret.trajectories
     owner = pl.Series("owner", original.owner)
 
@@ -274,7 +274,7 @@ def common_values(secret: Secret, k: int) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple[ExactLoss, ExactLoss]:
-    """Return the mean loss of codes and of ages over the pairs of the original, of the values that k patients have.
+    """Return the mean loss of codes and of ages over the original pairs, for values that k patients have.
 
     Where each pair went need not be known: a row stands for one pair, and all others are suppressed. A patient without
     pairs is one row of `*`, which loses as much as the suppressed pair that it may be.

@@ -1,4 +1,4 @@
-"""Which records are released, and with which labels: what each method decides; classes merged for the sake of codes."""
+"""The choice of a method: released records and their labels; and merging of classes to preserve codes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ class RecordCodes:
 
 @dataclass(frozen=True)
 class Merge:
-    """Two classes that became one, named by the first, and its levels."""
+    """Two classes merged into one, named after the first, with its levels."""
 
     kept: int
     gone: int
@@ -50,7 +50,7 @@ class Merge:
 
 
 def merge_classes(recoding: TableRecoding, partition: Partition, codes: RecordCodes, bound: float, k: int) -> Partition:
-    """Return the partition with classes merged for the sake of codes, while the loss of the table stays in the bound.
+    """Return the partition with classes merged to preserve codes, while the loss of the table stays within the bound.
 
     An occurrence of a code is *hidden* where fewer than k records of its class have the code: it can not be counted
     there. The class with the most hidden occurrences is merged with that of its nearest classes (by the loss of
@@ -202,7 +202,7 @@ class _Merger:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a method decided."""
+    """The choice of a method."""
 
     search: SearchResult | None
     is_released: NDArray[np.bool_]  # (n_records,) whether each record is released, or each row of a tally
@@ -216,7 +216,7 @@ class Choice:
 def choose(
     table: EncodedTable, request: TableRequest, report: Report | None = None, codes: RecordCodes | None = None
 ) -> Choice:
-    """Decide by the method asked for.
+    """Choose released records and labels by the requested method.
 
     Full-domain generalization takes one level for each column, the least lossy choice where the search says so. Local
     recoding (`recode_locally`) takes several. Mondrian (`mondrian`), clusters (`cluster`) and top-down
@@ -337,7 +337,7 @@ def _within_limit(recoding: TableRecoding, partition: Partition) -> Partition:
 
 
 def alike(shown: pl.DataFrame) -> NDArray[np.int64]:
-    """Return the number of the class of each record, by equal quasi-identifiers, shape (n_records,).
+    """Return the class number of each record, by equal quasi-identifiers, shape (n_records,).
 
     ``shown``: quasi-identifiers, whatever they are called; missing is a value of its own.
     """
@@ -346,7 +346,7 @@ def alike(shown: pl.DataFrame) -> NDArray[np.int64]:
 
 
 def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> bool:
-    """Return whether the rules hold on records as they are shown.
+    """Return whether the rules hold for the released form of the records.
 
     ``shown``: quasi-identifiers of released records; records with the same recorded values are shown alike.
     """
@@ -359,7 +359,7 @@ def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> b
 
 
 def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
-    """Refuse a transformation that is none of the lattice."""
+    """Reject a transformation that is not in the lattice."""
     unknown = sorted(set(levels) - set(problem.names))
     absent = sorted(set(problem.names) - set(levels))
     if unknown or absent:

@@ -1,4 +1,4 @@
-"""Records that lose little together: local recoding, the cheapest classes there are, greedy k-member clustering."""
+"""Local recoding into classes of low loss: cheapest classes, and greedy k-member clustering."""
 
 import heapq
 import math
@@ -26,7 +26,7 @@ POWER = 1.3  # of an attribute's loss: one that is lost whole weighs more than t
 
 
 def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
-    """Return the release of a transformation, or one that loses less, in which each class has levels of its own.
+    """Return the release of a transformation, or a release of less loss with levels that differ between classes.
 
     The transformations of the lattice, or many of a large one, are taken by what they lose on average, least first. The
     records left that make a class satisfying the rules at one are released so; the others wait for the next. In the end
@@ -59,7 +59,7 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
 
 
 def cheapest_classes(recoding: TableRecoding, least: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """Return classes that satisfy the rules, each of the rows left at the cheapest transformation; and rows in none.
+    """Return classes that satisfy the rules, each at the cheapest transformation for the rows left; and other rows.
 
     ``least``: records of a class at least.
     """
@@ -90,12 +90,12 @@ def _classes_at(
 
 
 def n_transformations(problem: SearchProblem) -> int:
-    """Return how many transformations differ in what they merge."""
+    """Return the number of transformations that merge different values."""
     return math.prod(map(len, distinct_levels(problem)))
 
 
 def by_cost(problem: SearchProblem) -> Iterator[NDArray[np.int64]]:
-    """Yield transformations by their mean loss, the coarsest last; of a large lattice those on some ways upwards."""
+    """Yield transformations by mean loss, the coarsest last; for a large lattice, only those on some paths upwards."""
     worth, is_small = distinct_levels(problem), n_transformations(problem) <= MOST_TRANSFORMATIONS
     places = np.array(list(product(*map(range, map(len, worth)))) if is_small else _ways(problem, worth))
     levels = np.stack([np.array(own)[place] for own, place in zip(worth, places.T, strict=True)], axis=1)
@@ -128,7 +128,7 @@ FREE = -1  # owner of a row that is in no cluster yet
 
 
 def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSFORMATIONS) -> Partition:
-    """Return a partition into clusters of rows that lose little together, each of which satisfies the rules.
+    """Return a partition into clusters of low loss, each of which satisfies the rules.
 
     Of several partitions the one that loses least is taken: the classes of local recoding (`cheapest_classes`), those
     of Mondrian and, where not all transformations can be tried, clusters that grow. The first of a block begins with
@@ -181,7 +181,7 @@ def _complete_clusters(
 
 
 def prices_of(recoding: TableRecoding) -> Prices:
-    """Return the weighted loss of every label, and the levels allowed."""
+    """Return the weighted loss of every label, and the allowed levels."""
     problem, costs = recoding.problem, recoding.problem.task.costs
     price = np.zeros(costs.leaves.size, dtype=np.float64)
     for j, height in enumerate(problem.task.maps.heights.tolist()):

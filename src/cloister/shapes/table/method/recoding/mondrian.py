@@ -1,4 +1,4 @@
-"""Mondrian: a table split top-down along its hierarchies, each part by the attribute that loses most."""
+"""Mondrian: split a table top-down along its hierarchies, each part by the attribute with the highest loss."""
 
 import heapq
 from collections import Counter
@@ -17,7 +17,7 @@ from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 @dataclass(frozen=True)
 class Regions:
-    """Parts of a table, each of rows in canonical order."""
+    """Parts of a table, with rows in canonical order."""
 
     rows: NDArray[np.int64]  # (n_rows,) part after part
     sizes: NDArray[np.int64]  # sizes, records: (n,) rows and records of each part
@@ -27,22 +27,22 @@ class Regions:
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """What the records of each part lose, shape (n,)."""
+        """The loss of the records of each part, shape (n,)."""
         costs: NDArray[np.float64] = self.prices.sum(axis=1) * self.records
         return costs
 
     def take(self, chosen: NDArray[np.bool_]) -> "Regions":
-        """Return those chosen."""
+        """Return the chosen parts."""
         rows = self.rows[np.repeat(chosen, self.sizes)]
         return Regions(rows, self.sizes[chosen], self.records[chosen], self.levels[chosen], self.prices[chosen])
 
     @classmethod
     def joined(cls, several: Sequence["Regions"]) -> "Regions":
-        """Return all of them, in this order."""
+        """Return these parts and others, in order."""
         return cls(*(np.concatenate([getattr(one, field.name) for one in several]) for field in fields(cls)))
 
     def each(self) -> Iterator["Regions"]:
-        """Yield every part by itself."""
+        """Yield the parts one by one."""
         ends = np.cumsum(self.sizes)
         for i, (end, size) in enumerate(zip(ends.tolist(), self.sizes.tolist(), strict=True)):
             own = slice(i, i + 1)
@@ -57,7 +57,7 @@ MOST_VALUES = 10  # numbers with more values are put into tenths of the records
 
 
 def relevance(columns: Sequence[pl.Series], target: pl.Series) -> NDArray[np.float64]:
-    """Return the weight of each column for a model of the target, from 1 (says nothing of it) to 6, (n_columns,).
+    """Return the weight of each column for a model of the target, from 1 (uninformative) to 6, (n_columns,).
 
     By how much likelier the records of the same value, without the record itself, make its target than all records do,
     in the mean of the logarithms: mutual information, of which many values have none by chance. It guides the splits.
@@ -75,7 +75,7 @@ def relevance(columns: Sequence[pl.Series], target: pl.Series) -> NDArray[np.flo
 
 
 def explore_parts(recoding: TableRecoding) -> Regions:
-    """Return large parts, made without weights and without a look at the target, until each column is split.
+    """Return large parts, without weights and without using the target, until each column is split.
 
     The classes of a release lie inside of them (`mondrian`), so that its records tell which outcomes each part has.
     What is measured of these parts and the target tells nothing beyond that: whoever exchanges the outcomes of records
@@ -96,7 +96,7 @@ def explore_parts(recoding: TableRecoding) -> Regions:
 def mondrian(
     recoding: TableRecoding, relevant: NDArray[np.float64] | float = 1.0, explored: Regions | None = None
 ) -> Partition:
-    """Return a partition of all rows made by splitting along the hierarchies for as long as the rules hold.
+    """Return a partition of all rows by splitting along the hierarchies as long as the rules hold.
 
     Begins with one class at the highest levels allowed. Each class is split into the children of its costliest label at
     the next level at which they differ; where a rule is about the table, the class that loses most comes first.
@@ -133,7 +133,7 @@ def mondrian(
 
 
 def blocks(recoding: TableRecoding, most_rows: int) -> list[NDArray[np.int64]]:
-    """Return the rows of the table in blocks that belong together, none larger than this, the costliest first.
+    """Return the rows of the table in blocks of similar rows, none larger than this, the costliest first.
 
     Blocks satisfy the rules about classes where the table can be split so; rules about the table are left aside. What
     cannot be split and is too large is cut in the order of values.

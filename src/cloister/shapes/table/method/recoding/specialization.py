@@ -1,4 +1,4 @@
-"""Top-down specialization: one cut through each hierarchy for all records, lowered label by label."""
+"""Top-down specialization: one cut through each hierarchy for all records, refined label by label."""
 
 import heapq
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ LEAST_GAIN = 1e-9  # in records lost entirely; less is rounding
 
 
 class CutLabel(NamedTuple):
-    """A label of a cut: all values below it are released as this label."""
+    """A label of a cut; all values below it are released as this label."""
 
     attribute: int
     level: int
@@ -28,7 +28,7 @@ class CutLabel(NamedTuple):
 
 
 def specialize(recoding: TableRecoding) -> Partition:
-    """Return a partition in which every value has one label in all records: full-subtree generalization.
+    """Return a partition in which every value has the same label in all records: full-subtree generalization.
 
     Begins with the highest levels allowed, and again with the best transformation that greedy descents find; what
     loses less is returned. The label whose replacement by those below it saves most loss, counted over
@@ -56,7 +56,7 @@ def specialize(recoding: TableRecoding) -> Partition:
 
 
 def lower_levels(recoding: TableRecoding, levels: Sequence[int]) -> Partition:
-    """Return a transformation after all replacements that are safe and worth it, the one that saves most first."""
+    """Return a transformation after all safe and worthwhile replacements, in order of saved loss."""
     cuts = _Cuts(recoding, levels)
     waiting = [entry for j, level in enumerate(levels) for entry in cuts.nodes(j, level)]
     heapq.heapify(waiting)

@@ -1,4 +1,4 @@
-"""Releases whose levels differ from class to class: their form, labels, losses and rules, whatever the method."""
+"""Releases with levels that differ between classes: form, labels, losses and rules, for every method."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True)
 class Partition:
-    """Classes of the distinct rows of a table, each with levels of its own.
+    """Classes of the distinct rows of a table, each with its own levels.
 
     Full-domain generalization is the case of equal levels. All members of a class share its label in every column.
     Classes whose labels are the same are one class in the release.
@@ -38,13 +38,13 @@ class Partition:
         return released
 
     def without(self, suppressed: NDArray[np.bool_]) -> "Partition":
-        """Return the same with these rows suppressed as well."""
+        """Return the partition with these rows suppressed too."""
         return Partition(np.where(suppressed, SUPPRESSED, self.class_of_row), self.levels)
 
 
 @dataclass(frozen=True)
 class Released:
-    """A partition as its recipient sees it: by labels."""
+    """A partition as the recipient sees it: by labels."""
 
     rows: NDArray[np.int64]  # (n,) distinct rows that are released
     classes: NDArray[np.int64]  # (n,) int64, class of each, by equal labels
@@ -74,7 +74,7 @@ class Labels:
         return cls(tuple(texts), of_code, leaves)
 
     def at(self, levels: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the level and the leaves of each label if these levels occur: of its largest set, the lowest level."""
+        """Return level and leaves of each label if these levels occur: of its largest set, the lowest level."""
         among = self.leaves[list(levels)]
         place = among.argmax(axis=0)
         return np.array(levels, dtype=np.int64)[place], among.max(axis=0)
@@ -82,7 +82,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class TableRecoding:
-    """What methods with different levels in different classes work on.
+    """The common data of methods with levels that differ between classes.
 
     ``coded``: bound hierarchies of the attributes, in the order of the problem.
     """
@@ -118,7 +118,7 @@ class TableRecoding:
     def at(
         self, attribute: int | NDArray[np.int64], level: int | NDArray[np.int64], rows: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the code of rows at a level of an attribute, or of each row at its own level of its own attribute."""
+        """Return the code of rows at a level of an attribute; level and attribute may be arrays, one entry per row."""
         task = self.problem.task
         start = task.maps.start[attribute, 0, level]
         codes: NDArray[np.int64] = task.maps.up[start + task.rows.codes[attribute, rows].astype(np.int64)]
@@ -133,7 +133,7 @@ class TableRecoding:
         return common_levels(self.problem.task.rows, self.problem.task.maps, rows, start, self.problem.lowest)
 
     def full_domain(self, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Partition:
-        """Return the partition of one transformation, as far as rows are kept."""
+        """Return the partition of a single transformation, with only the kept rows."""
         rows = np.flatnonzero(is_kept)
         classes, _ = classes_of([self.at(j, level, rows) for j, level in enumerate(levels)])
         class_of_row = np.full(self.n_rows, SUPPRESSED, dtype=np.int64)
@@ -164,7 +164,7 @@ class TableRecoding:
         return int(self.problem.task.rows.records[~partition.is_released].sum())
 
     def measure(self, partition: Partition) -> float:
-        """Return the loss of a partition, suppressed records counted as lost entirely.
+        """Return the loss of a partition; suppressed records count as complete loss.
 
         A label costs what the largest set does that it stands for at the levels in use: its reader cannot tell which.
         """
@@ -221,7 +221,7 @@ class TableRecoding:
         )
 
     def settle(self, partition: Partition) -> Partition:
-        """Return the partition without classes that violate a rule as they look in the release, the smallest first.
+        """Return the partition without classes that violate a rule in their released form, the smallest first.
 
         Classes of equal labels are one class in the release. Some rules may hold of two classes and not of both
         together.
@@ -242,7 +242,7 @@ class TableRecoding:
             partition = partition.without(suppressed)
 
     def check(self, partition: Partition) -> None:
-        """Refuse a partition that breaks its own terms."""
+        """Raise an error for a partition that violates its own invariants."""
         rows = np.flatnonzero(partition.is_released)
         classes = partition.class_of_row[rows]
         used = partition.levels[np.unique(classes)]
@@ -257,6 +257,6 @@ class TableRecoding:
 
 
 def recoding_of(table: EncodedTable, request: TableRequest) -> TableRecoding:
-    """Return what methods with different levels in different classes work on."""
+    """Return the common data of methods with levels that differ between classes."""
     weights = np.array(request.weights_of(table.problem.names))
     return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights)
