@@ -79,7 +79,7 @@ def check_table_name(text: str) -> str:
 
 
 def check_memory_or_spark(word: str, needing_rows: Sequence[str] = ()) -> None:
-    """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret.
+    """Refuse engines that code sets and trajectories lack; messages do not show the word, as it may contain a secret.
 
     ``needing_rows``: settings that were given and that Spark, which reads files by itself, does not know
     """

@@ -253,7 +253,7 @@ def nearest_column(column: str, header: Sequence[str]) -> str:
 
 
 def check_header(frame: pl.DataFrame, file: str) -> None:
-    """Refuse a CSV table whose first line looks like a record, where the release would show all column names.
+    """Refuse a CSV table whose first line looks like a record, in places that show all columns.
 
     A name that looks like a value is one if the column below it is full of values of the same shape: `2019` above
     counts, or a code above zeros and ones, is the name of a column.

@@ -53,7 +53,7 @@ class Partial:
     earlier: Path
 
     def remove(self) -> None:
-        """Remove the folder and all in it, as far as that goes; the record last, by which the next run knows it."""
+        """Remove the folder and its content as far as possible; the record last: the next run recognizes it by that."""
         for place in (self.content, self.earlier, self.path):
             shutil.rmtree(place, ignore_errors=True)
         self.lock.close()

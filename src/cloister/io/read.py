@@ -88,7 +88,7 @@ def without_texts(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether ``path`` is a Parquet file: by its first and last bytes, else by its name."""
+    """Whether ``path`` is a Parquet file: by its name, else by its first and last bytes."""
     if path.suffix.lower() in (".parquet", ".pq"):
         return True
     try:
