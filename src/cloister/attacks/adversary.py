@@ -181,7 +181,7 @@ class Inference:
 
     @property
     def gain(self) -> float:
-        """Right guesses more than without looking anybody up, as a share of the targets; below 0 where it misleads."""
+        """Correct guesses beyond those without a search, as a share of the targets; negative if the search misleads."""
         return self.accuracy - self.baseline
 
 

@@ -247,7 +247,7 @@ FOLDER = "release"
 
 
 def check_targets(targets: int, seed: int) -> None:
-    """Refuse invalid numbers of targets."""
+    """Refuse an invalid number of targets or an invalid seed."""
     check_value("targets", targets, Interval(int, 1))
     check_value("seed", seed, SEED)
 

@@ -40,7 +40,7 @@ class LabelSequences(RecordGroups):
     own: Integers  # (n_patients,) sequence of the patient's own record, `GONE` or `NOT_KNOWN`
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the sequences in which the known pairs of a target may stand, each in one place, by rising age.
+        """Return the sequences that match the known pairs of a target, each pair at its own position, by rising age.
 
         Which of several pairs of one age comes first, nobody knows: every order of up to four is tried, more may stand
         anywhere.

@@ -117,7 +117,7 @@ NO_PAD = "none"
 
 
 def lost_zeros(texts: Sequence[str]) -> bool:
-    """Whether codes are digits, some of them one short of the longest, of which none begins with 0, as numbers are."""
+    """Whether codes may have lost leading zeros: all digits, some one shorter than the longest, none begins with 0."""
     if not texts or not all(map(str.isdecimal, texts)):
         return False
     lengths = {*map(len, texts)}

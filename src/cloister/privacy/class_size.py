@@ -167,7 +167,7 @@ class AverageRisk(TableRule):
     is_monotone = is_closed = True
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed; all of them if no other number will do."""
+        """Return how many of the smallest classes must be suppressed; all if no smaller number satisfies the rule."""
         if not len(sizes):
             return 0
         kept = np.arange(len(sizes), 0, -1)

@@ -317,7 +317,7 @@ class EnhancedBetaLikeness(_Likeness):
 
 
 def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[Figures], Figures]) -> Figures:
-    """By how much the largest gain of a recorded value passes its limit, shape (n_classes,); negative where none does.
+    """Excess of the largest gain of a recorded value over its limit, shape (n_classes,); negative where none is above.
 
     ``totals``, ``whole``: what shares are of: records of each class, shape (n_classes,), and of the input.
     """

@@ -281,7 +281,7 @@ class SampleUniqueness(TableRule):
     is_monotone = is_closed = True
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed; all uniques if no other number will do."""
+        """Return how many of the smallest classes must be suppressed; all uniques if fewer do not satisfy the rule."""
         return _excess_uniques(sizes, self.share)
 
 

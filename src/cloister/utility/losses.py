@@ -169,7 +169,7 @@ def _squares(sizes: Numbers) -> int:
 
 
 def discernibility(kept: Numbers, gone: Numbers, n_records: int) -> float:
-    """Return the loss of the sizes of the classes kept, of those suppressed, and the records."""
+    """Return the loss for the sizes of kept classes, the sizes of suppressed classes, and the number of records."""
     return (_squares(kept) + int(gone.sum()) * n_records) / n_records**2
 
 

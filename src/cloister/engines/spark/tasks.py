@@ -52,7 +52,7 @@ class Row:
 
 
 def pack(content: object) -> bytes:
-    """Return arrays and texts as bytes, compressed; both ends are ours, as with all that Spark pickles."""
+    """Compress arrays and texts into bytes; only cloister writes and reads them, as with all that Spark pickles."""
     import pyarrow as pa
 
     plain = pickle.dumps(content, protocol=5)
