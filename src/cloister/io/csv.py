@@ -145,7 +145,7 @@ def _transcode(data: bytes, file: str, encoding: str) -> bytes:
 
 
 def _read_as_windows(data: bytes, encoding: str) -> str:
-    """State how many bytes are not UTF-8 but characters of cp1252, the usual encoding of Windows."""
+    """Count characters, lines and letters beyond ASCII if the text is cp1252, the usual encoding of Windows."""
     if codecs.lookup(encoding).name != "utf-8":
         return ""
     try:

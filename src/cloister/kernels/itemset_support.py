@@ -26,7 +26,7 @@ class ItemSets(NamedTuple):
 
 
 class ItemRecords(NamedTuple):
-    """Records that hold each item: offsets (n_items + 1,) int64 into records (n_occurrences,) int32, ascending."""
+    """Records with each item: offsets (n_items + 1,) int64 into records (n_occurrences,) int32, ascending."""
 
     offsets: NDArray[np.int64]
     records: NDArray[np.int32]

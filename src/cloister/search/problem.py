@@ -1,6 +1,6 @@
 """The input of a search: a lattice of transformations, their losses and numbers of suppressed records. Never rows.
 
-And its progress reports.
+Also the progress report of a running search.
 """
 
 import math

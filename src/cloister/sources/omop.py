@@ -63,7 +63,7 @@ def conditions(files: Files) -> SourceRecords:
 
 
 def claims(files: Files) -> SourceRecords:
-    """Each row of VISIT_OCCURRENCE, with its conditions and procedures; a condition outside visits stands alone."""
+    """Return the rows of VISIT_OCCURRENCE with conditions and procedures; other conditions are rows of their own."""
     visits = _visits(files)
     had = _conditions(files)
     done = _procedures(files)

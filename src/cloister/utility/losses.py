@@ -37,7 +37,7 @@ LEAST_DIVERGENCE = 0.01
 
 
 class LossAndBound(NamedTuple):
-    """Loss of a release, and the loss with nothing suppressed: no higher, never lower at a coarser transformation."""
+    """Loss of a release, and its loss without suppression: at most as high, and never lower at coarser levels."""
 
     loss: float
     bound: float
