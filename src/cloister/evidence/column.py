@@ -145,7 +145,7 @@ class Column:
 
 
 def plain_name(column: str) -> str:
-    """Return a name in lower case, `AgeAtFirst` as `age_at_first`, with `_` for all else than letters and digits."""
+    """Return a name in lower case, `AgeAtFirst` as `age_at_first`, with `_` for all but letters and digits."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
     return re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
 

@@ -1,4 +1,4 @@
-"""Numbers named by ever wider intervals: on a grid of widths, between cut points, or near quantiles of a column."""
+"""Generalize numbers to wider intervals: on a grid of widths, between cut points, or near quantiles of a column."""
 
 import re
 from collections.abc import Sequence

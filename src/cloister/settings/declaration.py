@@ -164,7 +164,7 @@ def build_request(request: type[Value], keywords: Keywords, **looked_up: object)
 
 
 def settings_given(options: object) -> Given:
-    """Return the settings with a value other than their default, by name."""
+    """Return the settings whose value is not None, by name."""
     return {name: value for name, value in vars(options).items() if value is not None}
 
 

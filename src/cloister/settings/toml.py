@@ -1,4 +1,4 @@
-"""A TOML file -> frozen records, or an error that says which key may be what. Nothing that the file holds is quoted.
+"""Parse TOML into frozen records, or raise an error with the key and its allowed values. Errors never quote the file.
 
 A record is a dataclass. The types of its fields, and the constraints that mark them, say what each key may be.
 """

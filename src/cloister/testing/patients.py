@@ -246,7 +246,7 @@ class Had:
 
 @dataclass(frozen=True, eq=False)
 class MadeRecords(Had):
-    """What was recorded of patients, one row a code and year, sorted by patient and age; main in that of admission."""
+    """Records of patients, one row per code and year, sorted by patient and age; main in the year of admission."""
 
     years_ago: Whole = field(repr=False)  # (n,) whole years between the age at the record and the age at admission
 
