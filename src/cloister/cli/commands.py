@@ -88,7 +88,7 @@ class Address(str):
 
 
 def data_word(text: str) -> Path | Address:
-    """Return the kind of DATA, by its notation."""
+    """Return DATA as an address or as a path, by its notation."""
     from cloister.io.query import is_address  # loaded once a command runs
 
     return Address(text) if is_address(text) else Path(text)

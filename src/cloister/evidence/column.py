@@ -138,7 +138,7 @@ class Column:
 
     @cached_property
     def holds_codes(self) -> bool:
-        """Whether it holds codes of diagnoses, by name too: years and many other numbers are codes by their form."""
+        """Whether the column contains diagnosis codes, by form and name: years and other numbers look like codes."""
         if CODE_NAMES.search(plain_name(self.name)) is None or self.mostly(r"(18|19|20)[0-9]{2}"):
             return False
         return are_codes(self.values.head(MOST_CODES).to_list())

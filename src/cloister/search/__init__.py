@@ -111,7 +111,7 @@ def search(
 
 
 def load_kernels(name: str = "optimal") -> None:
-    """Run a search on two records, or what large tables need without one; the rest is compiled once it is asked for."""
+    """Load the kernels of a search: run it on two records, or load those of large tables; others compile later."""
     if name == "no search":
         return
     codes = np.array([[0, 1]], dtype=CODE)
