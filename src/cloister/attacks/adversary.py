@@ -1,7 +1,7 @@
 """Adversaries: their targets, their knowledge about each target, and the results of their searches.
 
-What is known of a patient grows: its items (quasi-identifiers, codes, pairs) are in an order drawn for it alone, and
-anyone who knows n of them knows the first n. What is found are numbers about all targets together, never about one.
+Knowledge about a patient grows: the items of each patient (quasi-identifiers, codes, pairs) have a random order, and an
+adversary who knows n items knows the first n. Results are figures on all targets together, never on a single one.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Simulate the attack: every adversary looks for every target, in the release and in the original data.
 
-A release folder and its original are opened into what all shapes have. Whoever finds records that fit may also guess a
-sensitive value of the patient from them.
+A release folder and its original are opened in a form common to all shapes. An adversary who finds matching records may
+also guess a sensitive value of the patient from them.
 """
 
 from collections import Counter

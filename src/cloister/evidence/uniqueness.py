@@ -15,7 +15,7 @@ from .suspicions import suspicion
 def describe_columns(frame: pl.DataFrame, columns: Sequence[str], quasi_identifiers: Sequence[str]) -> dict[str, str]:
     """Describe the findings on columns in words, without values.
 
-    What it looks like, how many values it has, and how many records are unique with the quasi-identifiers and it.
+    For each: its form, the number of its values, and of records that are unique by it and the quasi-identifiers.
     """
     of_column = {name: Column.of(as_text(frame[name]), "") for name in columns}
     present = [name for name in quasi_identifiers if name in frame.columns]

@@ -1,7 +1,7 @@
 """Convert dataframes: read any kind, and return the same kind.
 
-pandas, PyArrow and DuckDB are never imported: who hands over one of their objects has imported them. pandas is read and
-made without PyArrow, which it does not need either.
+pandas, PyArrow and DuckDB are never imported: a caller with one of their objects has imported them. pandas frames are
+read and created without PyArrow, which pandas does not need either.
 """
 
 import datetime

@@ -1,7 +1,7 @@
 """Write files that only their owner can read, complete or not at all; write columns as CSV or Parquet, values only.
 
 Both formats are read back by ``read_table`` as the same table: missing and empty are one, and CSV knows text alone.
-Cells of text that a spreadsheet would run as formulas are found, and escaped where that is asked for.
+Text cells that a spreadsheet would run as formulas are found, and escaped on request.
 """
 
 import errno

@@ -1,7 +1,7 @@
 """Recognize the subject of a column by its name or label: ages, sexes, places, dates, people, in several languages.
 
 A name is split into words in lower case without accents, so that `età`, `ETA` and `patientEta` have a word in
-common. The lists are short on purpose: content decides, and what nothing decides is undecided.
+common. The lists are short on purpose: content decides first, and columns without evidence stay undecided.
 """
 
 import re

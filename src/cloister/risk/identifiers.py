@@ -268,7 +268,7 @@ def _may_tell(name: str, values: pl.Series, quasi_identifiers: Sequence[pl.Serie
 
 
 def is_determined(values: pl.Series, given: Sequence[pl.Series]) -> bool:
-    """Whether other columns, at least one, determine the value of a column."""
+    """Whether records agree in other columns, and all records that agree there have the same value."""
     classes = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(given)])
     n = classes.n_unique()
     return n < classes.height and classes.with_columns(values.alias("value")).n_unique() == n

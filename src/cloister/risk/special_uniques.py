@@ -79,7 +79,7 @@ class SpecialUniques:
 
 
 def allowed_largest(grouped: GroupedRecords, wanted: int | None) -> int:
-    """Return the maximum size of column sets: as requested, or 3 or fewer if larger sets would take long."""
+    """Return the maximum size of column sets: as requested, or by default 3, or fewer if these would take long."""
     n_columns, n_classes = len(grouped.columns), grouped.sizes.size
     n_sets = list(accumulate(comb(n_columns, size) for size in range(1, n_columns + 1)))
     if wanted is None:

@@ -65,7 +65,7 @@ SHAPES = ((r"[\p{L}--\p{Lu}]", "a"), (r"\p{Lu}", "A"), (r"\p{N}", "9"))
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """A column in figures: what it seems to be, distinct values, records without one, and those that are alone."""
+    """A summary of a column: suggested role, distinct values, records without a value, records with a unique value."""
 
     name: str
     guess: Guess | None = None
@@ -78,7 +78,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class FirstRecords:
-    """The first records of a file."""
+    """The first records of a file, and figures about its columns."""
 
     name: str
     stamp: str  # of the file as it was then; another one says that the file changed
@@ -236,7 +236,7 @@ class DataRead:
             )
 
     def prepared(self, state: JobState, part: str, job: Job | None = None) -> Prepared:
-        """Return what a part of a job, as it is on disk or as it would be, is about to do."""
+        """Prepare the run of a part of a job, as saved or as edited."""
         job = job or state.job
         own, folder = job.parts[part], state.path.parent
         self.confine(job, folder)
@@ -267,7 +267,7 @@ class DataRead:
     def beside(
         self, state: JobState, part: str, release: Path, make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made]
     ) -> Made:
-        """Return what is made of a table and its hierarchies beside a release, once while both are the same."""
+        """Apply ``make`` to the table of a release and its hierarchies; only once while both are unchanged."""
         source = state.job.sources[state.job.parts[part].sources["source"]]
 
         def made() -> Made:

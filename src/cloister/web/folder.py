@@ -40,7 +40,7 @@ HIERARCHY = "_hierarchy_"
 
 @dataclass(frozen=True)
 class FoundRelease:
-    """A release: its path, its original and its date, as stated in its manifest."""
+    """A release: its path, and its shape and date as stated in its manifest."""
 
     place: str
     shape: str

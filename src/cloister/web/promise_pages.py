@@ -54,7 +54,7 @@ GUARANTEE = re.compile(r"\*Guarantee\*(?: \([^)]*\))?: (.+?)\. Not promised: (.+
 
 @dataclass(frozen=True)
 class Promised:
-    """What a part is about to promise, in words; what it does not; and why it cannot be said."""
+    """The guarantee of a part in words, its limits, and the problem if it cannot be determined."""
 
     sentences: Sequence[str] = ()
     not_promised: Sequence[str] = ()
