@@ -8,11 +8,11 @@ The tree::
     │   ├── UndecidedColumns             columns have no role
     │   └── TooLittleMemory              an engine had no memory left
     ├── NoSafeRelease                    the request cannot be met with these settings  exit 1
-    ├── GuaranteeViolation               a release that was checked does not hold       exit 1
+    ├── GuaranteeViolation               a checked release breaks its guarantee         exit 1
     ├── NotChecked                       something promised could not be checked        exit 1
     └── InternalError                    our bug, with where to report it               exit 3
 
-A message says what was asked, what was found and what to do. It names files, records, columns and counts, and never
+A message states the request, the finding and the remedy. It names files, records, columns and counts, and never
 holds a value of the data: values belong to patients, and messages end up in logs and mails.
 
 A `Message` is made of parts: text, and settings with a value to give them. Each front end words the settings in its own

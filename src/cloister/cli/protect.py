@@ -45,7 +45,7 @@ def as_json(written: WrittenRelease, out: Path) -> dict[str, object]:
 
 
 def tell(written: WrittenRelease, *, quiet: bool) -> None:
-    """Print the warnings of a release, and then its notes."""
+    """Print the warnings of a release, then its notes."""
     for line in written.warnings:
         note(Message("Warning: ", line, "."), quiet=quiet)
     for line in written.notes:

@@ -40,7 +40,7 @@ def note_not_released(columns: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class CodeColumns:
-    """Columns of a file of codes, None: the first of the usual names is taken; and what separates codes in a cell.
+    """Columns of a file of codes, None: the first of the usual names; and the separator of codes in a cell.
 
     ``separator``: one text beside white space; None: commas, semicolons and bars, and the brackets and quotes of a list
     """
@@ -238,7 +238,7 @@ AgeUnit = Literal["years", "days"]
 
 @dataclass(frozen=True)
 class EventColumns:
-    """Columns of a file of events; None: the first of the usual names is taken."""
+    """Columns of a file of events; None: the first of the usual names."""
 
     id: str | None = None  # column that distinguishes patients
     code: str | None = None  # column with one code

@@ -132,7 +132,7 @@ def map_columns(work: Callable[[T], pl.Series], columns: Iterable[T]) -> list[pl
 
 
 def repack_text(column: pl.Series) -> pl.Series:
-    """The text of a column packed by the values that stand there, and no others."""
+    """Repack a packed column of text, with only the values that occur in it."""
     there = as_text(column.unique()).drop_nulls().sort()
     if not isinstance(column.dtype, pl.Enum) or 2 * there.len() > column.len():
         return pack_text(as_text(column))
@@ -146,7 +146,7 @@ def as_held(column: pl.Series) -> pl.Series:
 
 
 def map_categories(text: pl.Series, judge: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """What is said of each cell of text; of a packed column once for each of its values."""
+    """Apply a function to each cell of text; in a packed column, once for each distinct value."""
     if not isinstance(text.dtype, pl.Enum):
         return judge(text)
     return judge(text.dtype.categories).gather(text.to_physical()).alias(text.name)

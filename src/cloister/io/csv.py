@@ -3,7 +3,7 @@ records and their cells.
 
 Python's codecs decode in memory: patient data are never written to a temporary file. Polars fills short
 records with nulls and takes unbalanced quotes as they come, so both are checked here before it reads. The grammar is
-RFC 4180's: a cell is quoted as a whole, with its quotes doubled, or holds no quote at all.
+RFC 4180's: a cell is quoted completely, with its quotes doubled, or contains no quote.
 """
 
 import codecs
@@ -189,7 +189,7 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many lines and rows of a file were omitted, as its reader asked."""
+    """The numbers of lines and rows omitted from a file on request."""
 
     bad_lines: int = 0
     duplicates: int = 0

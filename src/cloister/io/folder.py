@@ -2,7 +2,7 @@
 
 It is written inside ``.NAME.partial-XXXXXXXX``, a folder next to NAME with access for its owner only. At the end it is
 renamed; an earlier one that it replaces changes places with it in one step of the system, so that no moment is without
-either. The partial folder holds what will be NAME, and a record that is locked as long as the run lives. The next run
+either. The partial folder contains the future NAME, and a record that is locked as long as the run lives. The next run
 in that folder removes only what it can take for ours: a folder of the same owner that nobody else can write to, with
 the record of a run on this machine that is no more. So nobody who can write beside it has us remove, or rename,
 anything else.

@@ -182,7 +182,7 @@ def frames_of(path: Path, delimiter: str | None, rows: int | None = None) -> Ite
 
 
 def packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
-    """Return the records of a file of ours as packed text, of which only some at a time were text."""
+    """Return the records of a released file as packed text; they are packed in batches."""
     found = _packed_whole(frames_of(path, delimiter, PIECE))
     if not found.width:
         raise InputError(f"{path.name} has columns but no records.", file=path.name)
@@ -200,7 +200,7 @@ def _packed_whole(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def read_packed(path: str | Path, **how: Unpack[HowRead]) -> Source:
-    """Return what `read_table` does; of a large file packed text, of which only some lines at a time were text."""
+    """Read a table as `read_table` does; a large file becomes packed text, in batches of lines."""
     return _read_by_lines(Path(path), ReadingWords(**how)) or read_table(path, **how)
 
 

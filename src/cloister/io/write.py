@@ -1,6 +1,6 @@
 """Write files that only their owner can read, complete or not at all; write columns as CSV or Parquet, values only.
 
-Both formats are read back by ``read_table`` as the same table: missing and empty are one, and CSV knows text alone.
+Both formats are read back by ``read_table`` as the same table: missing and empty are the same, and CSV has only text.
 Text cells that a spreadsheet would run as formulas are found, and escaped on request.
 """
 

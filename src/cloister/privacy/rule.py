@@ -155,7 +155,7 @@ class ClassRule(PrivacyRule):
 
 
 class TableRule(PrivacyRule):
-    """A rule about the table as a whole: the smallest classes are suppressed until it holds."""
+    """A rule about the complete table: the smallest classes are suppressed until the table satisfies it."""
 
     @abstractmethod
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
@@ -211,7 +211,7 @@ def recorded_counts(histogram: Histogram) -> Counts:
 
 
 def recorded_whole(histogram: Histogram) -> Counts:
-    """Return the records of each value in the whole input, 0 for missing; shape (n_values,)."""
+    """Return the records of each value in the complete input, 0 for missing; shape (n_values,)."""
     return np.where(np.arange(len(histogram.whole)) == histogram.missing, 0, histogram.whole)
 
 

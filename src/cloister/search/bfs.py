@@ -4,7 +4,7 @@ References
 ----------
 Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, "Effective pruning in large search
 spaces". Deviations: what could still tie with the best transformation is not pruned, so that ties are decided as
-everywhere in cloister, and a search that is stopped says what it has proven.
+everywhere in cloister, and a stopped search returns its proven bound.
 """
 
 import heapq

@@ -118,7 +118,7 @@ class Frontier(Generic[Waiting]):
         return self._problem.measure(self._levels_named(index))
 
     def suggest(self, candidate: Candidate) -> None:
-        """Take in a safe transformation found otherwise; a level that merges nothing stands for the one below it."""
+        """Add a safe transformation found elsewhere; a level that merges nothing is replaced by the one below it."""
         levels = self._levels_named(self._index(candidate.levels))
         self._keep(candidate if levels == candidate.levels else self._problem.measure(levels))
 

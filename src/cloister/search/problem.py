@@ -49,7 +49,7 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
 
 
 class Evaluator(Protocol):
-    """Measures transformations where class size alone does not decide, or the loss is no mean of attribute losses."""
+    """Measures transformations if class size does not decide alone, or the loss is not a mean of attribute losses."""
 
     def measure(self, levels: Sequence[int]) -> Candidate:
         """Suppress the records that violate a rule under one transformation, and measure the loss."""

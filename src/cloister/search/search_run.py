@@ -138,7 +138,7 @@ class SearchRun:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is up; asked between measurements."""
+        """Whether the time limit is reached; checked between measurements."""
         return time.perf_counter() > self._deadline
 
     def measure(self, levels: Sequence[int], *, is_allowed: bool = True) -> Candidate:

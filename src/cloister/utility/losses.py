@@ -135,7 +135,7 @@ PRECISION = AttributeLoss(
 
 @dataclass(frozen=True)
 class TableLoss:
-    """A loss that is measured on the table as a whole, in [0, 1].
+    """A loss that is measured on the complete table, in [0, 1].
 
     With nothing suppressed it is no higher, and never falls when classes are merged: that lower bound is monotone.
     """

@@ -49,7 +49,7 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeBlock:
-    """A block of records whose items have numbers of the block."""
+    """A block of records; their items are numbered within the block."""
 
     names: Sequence[str]  # the codes that occur, in the order of their UTF-8 bytes
     offsets: Integers
