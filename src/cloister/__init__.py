@@ -1,6 +1,6 @@
 """Release patient-level health data with a guarantee that can be proved and the least possible loss.
 
-Everything public is here; what is used is loaded when it is first used.
+All public names are here; each is loaded when it is first used.
 """
 
 from importlib import import_module

@@ -1,18 +1,18 @@
-"""Everything cloister raises on purpose, and what it says.
+"""The errors that cloister raises on purpose, and their messages.
 
 The tree::
 
     CloisterError
     ├── InputError (also a ValueError)   the data or the settings cannot be used        exit 2
-    │   ├── WrongValue                   a setting cannot have the value that it was given
+    │   ├── WrongValue                   a setting has a value that is not allowed
     │   ├── UndecidedColumns             columns have no role
     │   └── TooLittleMemory              an engine had no memory left
     ├── NoSafeRelease                    the request cannot be met with these settings  exit 1
-    ├── GuaranteeViolation               a release that was checked does not hold       exit 1
+    ├── GuaranteeViolation               a checked release breaks its guarantee         exit 1
     ├── NotChecked                       something promised could not be checked        exit 1
     └── InternalError                    our bug, with where to report it               exit 3
 
-A message says what was asked, what was found and what to do. It names files, records, columns and counts, and never
+A message states the request, the finding and the remedy. It names files, records, columns and counts, and never
 holds a value of the data: values belong to patients, and messages end up in logs and mails.
 
 A `Message` is made of parts: text, and settings with a value to give them. Each front end words the settings in its own
@@ -30,7 +30,7 @@ REPORT_TO = "Please report it to the cloister developers with the command (not t
 
 @dataclass(frozen=True)
 class NamedSetting:
-    """A setting that a message names; ``str()`` of it is the keyword of Python.
+    """A setting named in a message; ``str()`` returns its Python keyword.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class NamedSetting:
 
     @property
     def key(self) -> str:
-        """The key, with the section that it is in."""
+        """The key and its section."""
         return f"{self.section}.{self.name}" if self.section else self.name
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ def _python(value: object) -> str:
 
 
 class Message(str):
-    """A sentence made of text and named settings; as a text, it reads as Python words it.
+    """A sentence of text and named settings; ``str()`` writes the settings as Python keywords.
 
     Examples
     --------
@@ -95,27 +95,27 @@ class Message(str):
 
     @property
     def settings(self) -> tuple[NamedSetting, ...]:
-        """The settings that it names, in order."""
+        """The settings named in the message, in order."""
         return tuple(part for part in self.parts if isinstance(part, NamedSetting))
 
     def worded(self, how: Callable[[NamedSetting], str]) -> str:
-        """Return the text, settings worded by a front end."""
+        """Return the text, with settings written as a front end names them."""
         return "".join(how(part) if isinstance(part, NamedSetting) else part for part in self.parts)
 
     def without_stop(self) -> "Message":
-        """Return the same without the stop at its end."""
+        """Return the message without its final full stop."""
         *before, last = self.parts or ("",)
         return Message(*before, last.rstrip(".") if isinstance(last, str) else last)
 
 
 def joined(separator: str, parts: Iterable[str | NamedSetting]) -> Message:
-    """Return parts with a separator between them, as one message."""
+    """Join parts with a separator into one message."""
     every = [part for one in parts for part in (separator, one)]
     return Message(*every[1:])
 
 
 def worded(text: str, how: Callable[[NamedSetting], str]) -> str:
-    """Return a text, its settings worded by a front end if it is a message."""
+    """Return a text; in a message, write the settings as a front end names them."""
     return text.worded(how) if isinstance(text, Message) else text
 
 
@@ -163,7 +163,7 @@ class CloisterError(Exception):
 
     @property
     def message(self) -> Message:
-        """The place and the sentence."""
+        """The place and the sentence, as one text."""
         return Message(self.place, ": ", self.sentence) if self.place else self.sentence
 
     def __str__(self) -> str:
@@ -178,7 +178,7 @@ class InputError(CloisterError, ValueError):
 
 
 class WrongValue(InputError):
-    """A setting cannot have the value that it was given.
+    """A setting has a value that is not allowed.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class WrongValue(InputError):
 
 
 class TooLittleMemory(InputError):
-    """An engine had no memory left; another may have enough."""
+    """An engine ran out of memory; another engine may have enough."""
 
     code = "too-little-memory"
 
@@ -229,14 +229,14 @@ class NoSafeRelease(CloisterError):
 
 
 class GuaranteeViolation(CloisterError):
-    """A release that was checked does not keep what it promises."""
+    """A release was checked and breaks its guarantee."""
 
     kind = code = "guarantee-violation"
     exit_code = 1
 
 
 class NotChecked(CloisterError):
-    """A release in which no check failed, but something that it promises could not be checked."""
+    """No check of a release failed, but part of its guarantee could not be checked."""
 
     kind = code = "not-checked"
     exit_code = 1

@@ -1,4 +1,4 @@
-"""The frozen records that pass between stages, what a verifier found, and running times. Imports nothing of ours."""
+"""Frozen records passed between stages, verdicts, and running times. Imports no other module of cloister."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -15,7 +15,7 @@ Levels = Mapping[str, int]
 
 @dataclass(frozen=True)
 class PropertyStatistics:
-    """What a search did with one inherited property of transformations."""
+    """Statistics on one inherited property of transformations in a search."""
 
     inserts: int
     queries: int
@@ -25,7 +25,7 @@ class PropertyStatistics:
 
 @dataclass(frozen=True)
 class SearchStatistics:
-    """What a search did to narrow the lattice down."""
+    """Statistics on how a search pruned the lattice."""
 
     insufficient_quality: PropertyStatistics | None = None
     insufficient_protection: PropertyStatistics | None = None
@@ -36,7 +36,7 @@ class SearchStatistics:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found, and what it proved."""
+    """The transformation found by a search, and its proof."""
 
     levels: Levels  # level of each quasi-identifier, by column name
     loss: float  # loss of that transformation after suppression, in [0, 1]
@@ -61,7 +61,7 @@ Why = Literal["several records of a patient", "free text", "says a quasi-identif
 
 @dataclass(frozen=True)
 class DisclosiveColumn:
-    """A column that undoes the protection of others, and why; ``about``: the quasi-identifier that it says."""
+    """A column that undoes the protection of others, and why; ``about``: the quasi-identifier that it reveals."""
 
     column: str
     why: Why
@@ -91,7 +91,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing failed, and everything that is promised was checked."""
+        """Whether no check failed and every promise was checked."""
         return not self.failures and not self.unchecked
 
     def problem(self) -> str:
@@ -121,7 +121,7 @@ class Risk:
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """What one quasi-identifier lost."""
+    """Information loss of one quasi-identifier."""
 
     column: str  # its name
     levels: tuple[int, ...]  # levels that occur, ascending; one, unless they differ between classes
@@ -147,7 +147,7 @@ class Utility:
 
     @property
     def mean_loss(self) -> float:
-        """The mean of what the columns lost, each counted once."""
+        """The unweighted mean of the losses of the columns."""
         return sum(one.loss for one in self.columns) / max(1, len(self.columns))
 
 
@@ -159,7 +159,7 @@ Figures = dict[str, Any]
 
 
 class Checks:
-    """Collects what was checked and what failed."""
+    """Collects the checks passed and failed."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
@@ -167,11 +167,11 @@ class Checks:
         self.unchecked: list[tuple[str, str]] = []
 
     def leave(self, name: str, why: str) -> None:
-        """Note something that is promised and cannot be checked; a release of which that is so does not hold."""
+        """Note a promise that cannot be checked; the verdict on such a release does not hold."""
         self.unchecked.append((name, why))
 
     def require(self, holds: "bool | np.bool_", promise: str, failure: str = "") -> bool:
-        """Note a promise, or how it failed."""
+        """Note a promise as kept, or its failure."""
         if holds or not failure:
             self.done.append(promise)
         if not holds:
@@ -179,7 +179,7 @@ class Checks:
         return bool(holds)
 
     def verdict(self, how: str) -> Verdict:
-        """Return what was found."""
+        """Return the verdict."""
         return Verdict(how, tuple(self.done), tuple(self.failures), tuple(self.unchecked))
 
 
@@ -194,7 +194,7 @@ STAGES = ("start", "read", "encode", "search", "protect", "verify", "measure", "
 
 @dataclass
 class Stopwatch:
-    """Adds up time by stage; what was spent before it was made can be given.
+    """Adds up time by stage; accepts time already spent.
 
     ``hears``: what is told of each stage that begins, and how long the earlier ones took
     """
@@ -221,7 +221,7 @@ class Stopwatch:
             self.hears(name, self.seconds)
 
     def move(self, source: str, target: str, seconds: float) -> None:
-        """Book part of one stage under another."""
+        """Move part of the time of one stage to another."""
         self.seconds[source] -= seconds
         self.seconds[target] = self.seconds.get(target, 0.0) + seconds
 
@@ -233,7 +233,7 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class CountBounds:
-    """How many records of the original hold something: bounds, and an estimate between them."""
+    """Bounds on a number of original records, and an estimate between them."""
 
     lower: int
     expected: float
@@ -241,5 +241,5 @@ class CountBounds:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the release says the number."""
+        """Whether the release gives the exact number."""
         return self.lower == self.upper

@@ -1,3 +1,3 @@
-"""The version of this package, in a module of its own: who needs it should not import the front door."""
+"""The version of this package, in its own module: reading it does not import the rest of the package."""
 
 __version__ = "0.1.0"

@@ -1,1 +1,1 @@
-"""Simulated attacks: original records are looked for in the released files by adversaries of growing knowledge."""
+"""Simulated attacks: adversaries of increasing knowledge look for original records in the released files."""

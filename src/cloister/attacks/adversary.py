@@ -1,7 +1,7 @@
-"""Adversaries: which patients are looked for, what is known of each, and what looking for them shows, and finds.
+"""Adversaries: their targets, their knowledge about each target, and the results of their searches.
 
-What is known of a patient grows: its items (quasi-identifiers, codes, pairs) are in an order drawn for it alone, and
-anyone who knows n of them knows the first n. What is found are numbers about all targets together, never about one.
+Knowledge about a patient grows: the items of each patient (quasi-identifiers, codes, pairs) have a random order, and an
+adversary who knows n items knows the first n. Results are figures on all targets together, never on a single one.
 """
 
 import math
@@ -23,7 +23,7 @@ ALL = None  # In place of a number of items: all that there are
 
 @dataclass(frozen=True)
 class Match:
-    """What looking for one target shows."""
+    """The result of a search for one target."""
 
     matches: int  # records that fit
     least: int  # records of the smallest group that the matches come in; all of them, where nothing distinguishes them
@@ -32,7 +32,7 @@ class Match:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Matches:
-    """The same for many targets, as arrays of shape (n_targets,)."""
+    """The results of searches for many targets, as arrays of shape (n_targets,)."""
 
     matches: Integers
     least: Integers
@@ -40,35 +40,35 @@ class Matches:
 
     @classmethod
     def of(cls, found: Sequence[Match]) -> "Matches":
-        """Put them together."""
+        """Combine single results."""
         rows = np.array([(each.matches, each.least, each.own) for each in found], dtype=np.int64).reshape(-1, 3)
         return cls(rows[:, 0], rows[:, 1], rows[:, 2])
 
 
 class RecordSet(Protocol):
-    """Records among which targets are looked for."""
+    """Records in which an adversary looks for targets."""
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what someone sees who knows these items of a target."""
+        """Search with these known items of a target, and return the result."""
 
 
 class RecordGroups(ABC):
-    """Records in groups that nothing known can tell apart."""
+    """Records in groups that no knowledge can distinguish."""
 
     sizes: Integers  # (n_groups,) records of each
     own: Integers  # (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
 
     @abstractmethod
     def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the groups that fit what is known of a target."""
+        """Return the groups that match the known items of a target."""
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what someone sees who knows these items of a target."""
+        """Search with these known items of a target, and return the result."""
         return match_of(self.groups(target, known), self.sizes, int(self.own[target]))
 
 
 def match_of(groups: Integers, sizes: Integers, own: int) -> Match:
-    """Return what is seen where these groups fit and the target's own record is in the group ``own``."""
+    """Return the result if these groups match and the target's own record is in the group ``own``."""
     is_there = own >= 0 and bool(np.any(groups == own))
     where = UNKNOWN if own == NOT_KNOWN else THERE if is_there else ELSEWHERE
     matches = int(sizes[groups].sum())
@@ -81,7 +81,7 @@ Coverage = Callable[[int, Sequence[int]], bool]
 
 @dataclass(frozen=True)
 class KnowledgeStep:
-    """One step of what is known."""
+    """One level of knowledge."""
 
     words: str
     items: int | None  # how many items; `ALL` for as many as there are
@@ -90,7 +90,7 @@ class KnowledgeStep:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adversary:
-    """Someone whose knowledge grows, and the records that are looked through."""
+    """An adversary of increasing knowledge, and the records that the adversary searches."""
 
     steps: tuple[KnowledgeStep, ...]
     # (n_patients,) items of each patient of the original; below 0 where the patient is not looked for
@@ -100,7 +100,7 @@ class Adversary:
     covers: Coverage  # whether the guarantee is about someone who knows these items
 
     def known(self, target: int, step: KnowledgeStep, seed: int) -> list[int] | None:
-        """Return the items known of a target; None where it has not as many."""
+        """Return the known items of a target; None if the target has fewer."""
         there = int(self.n_items[target])
         if there < 0 or (step.items is not ALL and step.items > there):
             return None
@@ -109,13 +109,13 @@ class Adversary:
 
 @lru_cache(maxsize=10_000)  # each step of knowledge asks for all targets once more
 def order_of(n_items: int, *seed: int) -> list[int]:
-    """Return the order in which the items of a target become known: always the same for a seed and a target."""
+    """Return the order in which the items of a target become known; seed and target determine it."""
     order: list[int] = np.random.default_rng(seed).permutation(n_items).tolist()
     return order
 
 
 def sample_targets(n_patients: int, budget: int, seed: int) -> Integers:
-    """Return the patients that are looked for, ascending: all, or a random sample of so many.
+    """Return the targets, ascending: all patients, or a random sample of this size.
 
     Examples
     --------
@@ -133,7 +133,7 @@ STANDARD_ERRORS = 4.0  # By which a share may be above its bound by chance, wher
 
 @dataclass(frozen=True)
 class Found:
-    """What an adversary found who looked for targets among records."""
+    """The results of an adversary for all targets."""
 
     targets: int  # patients looked for
     # none, fewer, enough: targets that match no record, at least one but fewer than k, and k or more
@@ -151,7 +151,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Level:
-    """One adversary: what someone knows, and what it leads to in the release and in the original."""
+    """One level of knowledge, and its results in the release and in the original."""
 
     known: str  # what is known, in words
     # released, original: what is found among the released records, and in the data as they were
@@ -165,13 +165,13 @@ class Level:
 
     @property
     def is_covered(self) -> bool:
-        """Whether the guarantee is about all these targets."""
+        """Whether the guarantee covers all these targets."""
         return self.covered == self.released.targets
 
 
 @dataclass(frozen=True)
 class Inference:
-    """What is learned by anyone who knows all else that an adversary may know."""
+    """Results of inference by an adversary who knows everything else that adversaries may know."""
 
     column: str  # the name of a sensitive column, or what else is guessed
     targets: int  # patients with a value who match a record
@@ -181,13 +181,13 @@ class Inference:
 
     @property
     def gain(self) -> float:
-        """Right guesses more than without looking anybody up, as a share of the targets; below 0 where it misleads."""
+        """Correct guesses beyond those without a search, as a share of the targets; negative if the search misleads."""
         return self.accuracy - self.baseline
 
 
 @dataclass(frozen=True)
 class ThreeCriteria:
-    """A number for each criterion of the Article 29 Working Party.
+    """A figure for each criterion of the Article 29 Working Party.
 
     References
     ----------
@@ -201,7 +201,7 @@ class ThreeCriteria:
 
 @dataclass(frozen=True)
 class Attack:
-    """A release under attack; for its custodian: counts are exact.
+    """The results of an attack on a release; confidential, because counts are exact.
 
     Attributes
     ----------
@@ -230,22 +230,22 @@ class Attack:
 
     @property
     def guess(self) -> float:
-        """The chance to point at the right record without knowing anything."""
+        """The probability of selecting the correct record without any knowledge."""
         return 1 / self.records if self.records else 0.0
 
     @property
     def broken(self) -> int:
-        """Targets that the guarantee covers and that fewer than k records match, at the knowledge with the most."""
+        """The number of covered targets that fewer than k records match, at the level of knowledge with the most."""
         return max((level.broken for level in self.levels), default=0)
 
     @property
     def holds(self) -> bool:
-        """Whether every target that the guarantee covers matches no record, or k or more."""
+        """Whether every covered target matches no record, or at least k."""
         return self.broken == 0
 
     @property
     def criteria(self) -> ThreeCriteria:
-        """Singling out, linkability and inference, each as a number."""
+        """Singling out, linkability and inference, each as a figure."""
         found = [level.released for level in self.levels if level.released.targets]
         gains = [inference.gain for inference in self.inferences]
         return ThreeCriteria(
@@ -255,7 +255,7 @@ class Attack:
         )
 
     def summary(self) -> dict[str, object]:
-        """Return all numbers as plain values, for the custodian: counts are exact."""
+        """Return all figures as plain values; confidential, because counts are exact."""
         head = {name: value for name, value in asdict(self).items() if name not in ("levels", "inferences")}
         inferences = [asdict(each) | {"gain": each.gain} for each in self.inferences]
         return head | {
@@ -268,7 +268,7 @@ class Attack:
         }
 
     def as_manifest(self) -> dict[str, object]:
-        """Return what may be in a release: that it was attacked, and held.
+        """Return the part that a release may contain: the attack took place, and the guarantee held.
 
         Every other figure, even which steps of knowledge some patient reaches, is a function of the original that the
         released files do not determine, and can leave fewer than k candidates (docs/decisions/0012-equal-outputs.md).
@@ -277,7 +277,7 @@ class Attack:
 
 
 def found_among(found: Matches, k: int) -> Found:
-    """Add up what one adversary saw of each target.
+    """Sum the results of one adversary over all targets.
 
     Examples
     --------
@@ -309,7 +309,7 @@ false_matches=0.3333333333333333)
 def level_of(
     known: str, released: Matches, original: Matches, covered: Sequence[bool], k: int, limit: float | None
 ) -> Level:
-    """Return what an adversary found, and whether the guarantee kept.
+    """Return the results of an adversary, and whether the guarantee held.
 
     ``covered``: for each target, whether the guarantee is about someone who knows this
     """
@@ -323,6 +323,6 @@ def level_of(
 
 
 def is_above(share: float, n: int, limit: float) -> bool:
-    """Return whether a share of so many targets is above a bound by more than chance."""
+    """Whether a share of this many targets exceeds a bound by more than chance."""
     error = math.sqrt(share * (1 - share) / max(1, n)) + 1 / max(1, n)
     return share - STANDARD_ERRORS * error > limit

@@ -1,4 +1,4 @@
-"""A release and its original, opened for an attack by what its shape asks; alone, or as parts of a job.
+"""Open a release and its original for an attack, by shape; a single release, or the parts of a job.
 
 Of several releases in one folder someone knows the same patient in all of them. Each part is protected by itself. The
 parts are linkable if whoever looks for a patient in two of them is left with fewer candidates than the guarantee of one
@@ -43,7 +43,7 @@ Combination = tuple[frozenset[str], ...]
 
 @dataclass(frozen=True)
 class Link:
-    """What leads from the records of one part to those of another."""
+    """The possible linkage from the records of one part to those of another."""
 
     # first, second: names of the parts
     first: str
@@ -70,7 +70,7 @@ class Link:
 
 @dataclass(frozen=True)
 class PartsAttack:
-    """Several parts under attack, each by itself and two by two."""
+    """The results of attacks on several parts, each separately and in pairs."""
 
     parts: tuple[tuple[str, Attack], ...]  # names of the parts, and what was found in each
     links: tuple[Link, ...]  # between every two parts that have records and ids
@@ -78,7 +78,7 @@ class PartsAttack:
 
     @property
     def broken(self) -> int:
-        """Targets for whom a guarantee does not hold, in the part or the pair of parts with the most."""
+        """The number of targets whose guarantee fails, in the part or the pair of parts with the most."""
         return max(
             [found.broken for _, found in self.parts] + [max(link.fewer, link.joined) for link in self.links], default=0
         )
@@ -89,7 +89,7 @@ class PartsAttack:
         return all(found.holds for _, found in self.parts) and all(link.holds for link in self.links)
 
     def summary(self) -> dict[str, object]:
-        """Return all numbers as plain values, for the custodian: counts are exact."""
+        """Return all figures as plain values; confidential, because counts are exact."""
         return {
             "holds": self.holds,
             "parts": {name: found.summary() for name, found in self.parts},
@@ -99,7 +99,7 @@ class PartsAttack:
 
 
 def links_between(opened: Sequence[tuple[str, OpenedRelease]], *, budget: int, seed: int) -> tuple[Link, ...]:
-    """Return what leads from one part to another, of every two that have records and ids.
+    """Measure the linkage between every two parts that have records and ids.
 
     ``budget``: patients looked for in each pair of parts; a random sample where there are more
     """
@@ -160,7 +160,7 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
 
 
 class _PartRecords:
-    """One part as the adversary sees it: who fits, and what is recorded of them."""
+    """One part in the view of the adversary: the matching records, and their recorded columns."""
 
     def __init__(self, traces: Traces, columns: Sequence[str]) -> None:
         self.traces = traces
@@ -170,7 +170,7 @@ class _PartRecords:
         self.recorded = [traces.recorded[column].to_list() for column in columns]
 
     def matches(self, target: int, seed: int) -> Counter[Combination] | None:
-        """Return what is recorded of the records that fit, as often; None where the guarantee covers no knowledge."""
+        """Return the recorded values of the matching records with counts; None if the guarantee covers no knowledge."""
         known = _covered_knowledge(self.traces.adversary, target, seed)
         if known is None or self.traces.released is None:
             return None
@@ -179,7 +179,7 @@ class _PartRecords:
         return Counter(self.combination(row) for part in parts for row in part.tolist())
 
     def fewest_partners(self, wanted: Combination) -> int:
-        """Return how many records agree with a combination on those columns on which the fewest do, but some."""
+        """Return the smallest positive number of records that agree with a combination on some columns."""
         agreeing = np.zeros((self.order.size, len(wanted)), dtype=np.bool_)
         for place, (rows, texts) in enumerate(zip(self._rows_with, wanted, strict=True)):
             agreeing[:, place] = not texts
@@ -247,7 +247,7 @@ FOLDER = "release"
 
 
 def check_targets(targets: int, seed: int) -> None:
-    """Refuse numbers that no attack has."""
+    """Refuse an invalid number of targets or an invalid seed."""
     check_value("targets", targets, Interval(int, 1))
     check_value("seed", seed, SEED)
 
@@ -265,7 +265,7 @@ def open_release(release: Release | str | Path, original: object, known: Request
 
 
 def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Request, seed: int = 0) -> OpenedRelease:
-    """Open a folder that holds the files of a release.
+    """Open a folder with the files of a release.
 
     ``manifest``: of the release; it need not be in the folder yet
     """
@@ -278,7 +278,7 @@ def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Re
 
 @dataclass(frozen=True)
 class OpenedPart:
-    """One release of several that are handed over together, and what it was made from."""
+    """One of several releases that are shared together, and its original."""
 
     name: str
     release: Release | str | Path
@@ -287,7 +287,7 @@ class OpenedPart:
 
 
 def attack_parts(parts: Sequence[OpenedPart], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
-    """Attack several releases as someone who knows the same patient in all of them.
+    """Attack several releases as an adversary who knows the same patient in all of them.
 
     ``parts``: the releases; originals name their patients by the same ids
     ``targets, seed``: as of `attack`
@@ -307,7 +307,7 @@ def attack_parts(parts: Sequence[OpenedPart], *, targets: int = BUDGET, seed: in
 
 
 def links_of_parts(parts: Sequence[OpenedPart], *, seed: int = 0) -> tuple[Link, ...]:
-    """Return what leads from one of several releases to another; the releases by themselves are not attacked."""
+    """Measure the linkage between several releases; does not attack the single releases."""
     return links_between(_open_parts(parts, seed), budget=BUDGET, seed=seed)
 
 
@@ -316,7 +316,7 @@ def _open_parts(parts: Sequence[OpenedPart], seed: int) -> list[tuple[str, Opene
 
 
 def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> OpenedPart:
-    """Return a part of a job with what it was made from."""
+    """Return a part of a job with its original."""
     known = Request(
         hierarchies=original.hierarchies or {},
         crosswalk=crosswalk,

@@ -1,4 +1,4 @@
-"""Disassociated code sets under attack: no record is released, so parts of records are named instead.
+"""Attack disassociated code sets: no record is released, so the adversary looks for parts of records.
 
 Whoever knows codes of a patient looks for the clusters that may hold the patient: all those codes are there, and those
 that are in one chunk are in one of its subrecords together. In each chunk the patient's subrecord is one of those
@@ -35,7 +35,7 @@ Place = tuple[Integers, Integers | int, Integers | int]
 
 
 class InChunks:
-    """Clusters of chunks, among whose subrecords that of a patient is looked for."""
+    """Clusters of chunks; the adversary looks for a patient's subrecord in each."""
 
     def __init__(self, released: Disassociation, codes: CodeSets, own: Integers) -> None:
         self.released, self.codes = released, codes  # the codes are what is known of patients
@@ -49,7 +49,7 @@ class InChunks:
         self.layout = lay_out(released)
 
     def fitting(self, known: Sequence[int]) -> Integers:
-        """Return the candidates in each cluster for someone with these codes (as the original numbers them), 0: none.
+        """Return the candidates in each cluster for a patient with these codes (numbered as in the original); 0: none.
 
         Without any code, all patients of a cluster are candidates.
         """
@@ -96,7 +96,7 @@ class InChunks:
             yield first + np.flatnonzero(is_free), n_codes, count
 
     def match_among(self, target: int, candidates: Integers) -> Match:
-        """Return what is seen where there are so many candidates in each cluster."""
+        """Return the result for these numbers of candidates in each cluster."""
         found = candidates[candidates > 0]
         own = int(self.own[target])
         is_there = own >= 0 and bool(candidates[own] > 0)
@@ -104,12 +104,12 @@ class InChunks:
         return Match(int(found.sum()), int(found.min(initial=MANY)) if found.size else 0, where)
 
     def known_codes(self, target: int, known: Sequence[int]) -> list[int]:
-        """Return the numbers of known codes of a target, as the original has them."""
+        """Return the known codes of a target, numbered as in the original."""
         begin = int(self.codes.offsets[target])
         return [int(self.codes.items[begin + item]) for item in known]
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what someone sees who knows some codes of a target."""
+        """Search with some known codes of a target, and return the result."""
         return self.match_among(target, self.fitting(self.known_codes(target, known)))
 
 

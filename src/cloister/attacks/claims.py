@@ -1,5 +1,5 @@
-"""Claims under attack: someone knows what stands of a patient in the one file, and some values of each column of the
-other.
+"""Attack claims: the adversary knows the patient's row in the file of patients, and some values of each column of the
+file of claims.
 
 The values of a column are drawn from those of the patient's claims before any was omitted, as the adversary of the
 plan knows them. A released patient fits who is alike in the columns of patients and has each value as often as it is
@@ -45,7 +45,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drawn:
-    """The claims of the original, in the order in which their values become known."""
+    """The original claims, in the order in which their values become known."""
 
     # order, starts: the claims by their patients, and where those of each begin
     order: Integers
@@ -64,7 +64,7 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Histories(RecordGroups):
-    """Patients with claims, among whom one is looked for."""
+    """Patients with claims, among whom the adversary looks for one."""
 
     # (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody
     cell_of: Integers
@@ -78,7 +78,7 @@ class Histories(RecordGroups):
     own: Integers  # (n_patients,) the patient's own place here, `GONE` or `NOT_KNOWN`
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the patients who fit a target after so many steps of knowledge."""
+        """Return the patients who match a target at this level of knowledge."""
         cell = int(self.cell_of[target])
         alive = self.cells[cell] if cell >= 0 else np.empty(0, dtype=np.int64)
         for column, held in enumerate(self.columns):

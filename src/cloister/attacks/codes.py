@@ -1,4 +1,4 @@
-"""Generalized code sets under attack: someone knows some or all codes of a patient.
+"""Attack generalized code sets: the adversary knows some or all codes of a patient.
 
 Known codes are looked for in records that hold codes, or terms that stand for several. Where nothing is sensitive, a
 further code of the patient is guessed from the records that fit all others.
@@ -32,7 +32,7 @@ USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermRecords(RecordGroups):
-    """Records that hold sets of terms."""
+    """Records as sets of terms."""
 
     postings: Sequence[Integers]  # for each term, the records that hold it, ascending
     term_of: Integers  # term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
@@ -41,7 +41,7 @@ class TermRecords(RecordGroups):
     own: Integers  # (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the records that hold a term for each known code of a target."""
+        """Return the records with a term for each known code of a target."""
         begin = int(self.codes.offsets[target])
         terms = {int(self.term_of[self.codes.items[begin + item]]) for item in known} - {NO_TERM}
         if not terms:
@@ -60,7 +60,7 @@ def _both(few: Integers, many: Integers) -> Integers:
 
 
 def as_recorded(codes: CodeSets) -> TermRecords:
-    """Return the original records, each known to be its patient's."""
+    """Return the original records; the patient of each is known."""
     owner = owners(codes.offsets)
     return TermRecords(
         postings(codes.items, owner, codes.n_codes),
@@ -73,12 +73,12 @@ def as_recorded(codes: CodeSets) -> TermRecords:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FurtherCode:
-    """Released records, or reconstructed ones, from which a code is guessed that stands with known ones."""
+    """Released or reconstructed records, from which the adversary guesses a further code of a target."""
 
     among: TermRecords
 
     def infer(self, targets: Integers, seed: int) -> Inference:
-        """Hide the last code of each target, and guess it from the records that fit the others.
+        """Hide the last code of each target, and guess it from the records that match the others.
 
         The term is guessed that is right most often, and of a term of several codes one of them. Targets with one code,
         or without a match, are omitted.
@@ -162,7 +162,7 @@ def open_codes(folder: Path, manifest: GeneralizationManifest, known: Request, _
 
 
 def record_ids(original: CodesOriginal) -> pl.Series:
-    """Return what a crosswalk calls the patients of an original: their ids, or the numbers of their lines."""
+    """Return the names of the original patients in a crosswalk: their ids, or their line numbers."""
     codes, lines = original.given.codes, original.given.lines
     if codes.ids is None and lines is not None:
         return pl.Series(lines + 1).cast(pl.String)
@@ -170,7 +170,7 @@ def record_ids(original: CodesOriginal) -> pl.Series:
 
 
 def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
-    """Return the numbers of codes that adversaries know.
+    """Return how many codes adversaries know at each step.
 
     ``m``: how many are promised to be safe to know
     ``before``: what else is known
@@ -187,7 +187,7 @@ def read_cells(folder: Path, manifest: CodeSetsManifest) -> pl.Series:
 
 
 def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRecords:
-    """Return records, found by the codes of their terms.
+    """Index records by the codes of their terms.
 
     ``cells``: the terms of each record, as text
     ``codes``: what is known of patients

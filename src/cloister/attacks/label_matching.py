@@ -1,4 +1,4 @@
-"""Records with one label in each column, among which someone with known values is looked for."""
+"""Match known values of a patient with records that have one label in each column."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ NEAR = 1e-9  # By how much two distances may differ and still be the same
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nearest:
-    """A column of averages: who knows a number takes the records whose average is nearest."""
+    """A column of averages: an adversary who knows a number selects the records with the nearest average."""
 
     averages: Floats  # (n_groups,) not a number where none is told
     numbers: Floats  # (n_values,) the values that patients have; not a number where missing
 
     def among(self, groups: Integers, value: int) -> Integers:
-        """Return those of some groups whose average is nearest to a value; without an average any value may be."""
+        """Return the groups whose average is nearest to a value; a group without an average matches any value."""
         told = self.averages[groups]
         if np.isnan(self.numbers[value]):
             return groups[np.isnan(told)]
@@ -36,7 +36,7 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelled(RecordGroups):
-    """Records in groups that are alike in all columns."""
+    """Records in groups with equal labels in all columns."""
 
     labels: tuple[Integers, ...]  # by column, (n_groups,) number of the label
     sizes: Integers  # (n_groups,) records of each
@@ -54,7 +54,7 @@ class Labelled(RecordGroups):
         object.__setattr__(self, "_having", found)
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the groups whose labels may stand for the known values of a target."""
+        """Return the groups whose labels cover the known values of a target."""
         exact = [(column, self.fits[column][self.values[column][target]]) for column in known]
         exact = [(column, wanted) for column, wanted in exact if column not in self.nearest]
         alive = np.arange(self.sizes.size)
@@ -99,7 +99,7 @@ def group_rows(columns: Sequence[Integers], n_records: int) -> tuple[tuple[Integ
 def labels_of(
     values: Sequence[str | None], hierarchy: BoundHierarchy, levels: Sequence[int], shown: Sequence[str | None]
 ) -> list[tuple[int, ...]]:
-    """Return, for each value, the numbers of the labels that may stand for it at some of these levels."""
+    """Return the numbers of the labels that cover each value at some of these levels."""
     place = {value: at for at, value in enumerate(hierarchy.values)}
     number = {text: at for at, text in enumerate(shown)}
     found = []

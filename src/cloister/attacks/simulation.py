@@ -1,7 +1,7 @@
-"""The attack itself: every adversary looks for every target, in the release and in the data as they were.
+"""Simulate the attack: every adversary looks for every target, in the release and in the original data.
 
-A release folder and its original are opened into what all shapes have. Whoever finds records that fit may also guess a
-sensitive value of the patient from them.
+A release folder and its original are opened in a form common to all shapes. An adversary who finds matching records may
+also guess a sensitive value of the patient from them.
 """
 
 from collections import Counter
@@ -35,15 +35,15 @@ Counts = dict[str, int]
 
 
 class Inferable(Protocol):
-    """Something that may be learned of targets."""
+    """A value that adversaries may infer about targets."""
 
     def infer(self, targets: Integers, seed: int) -> Inference:
-        """Guess it for each target, and count."""
+        """Guess the value of each target, and count correct guesses."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitive:
-    """A sensitive column: what was recorded of patients, and what is released of each group."""
+    """A sensitive column: the original values of patients, and the released values of each group."""
 
     column: str
     truth: pl.Series  # (n_patients,) text
@@ -53,7 +53,7 @@ class Sensitive:
     adversary: Adversary
 
     def infer(self, targets: Integers, seed: int) -> Inference:
-        """Guess the most frequent value among the matches of each target, and beside it that of the whole release.
+        """Guess the most frequent value among the matches of each target and, for comparison, in the complete release.
 
         A missing value is never guessed, and targets without a value or without a match are omitted.
         """
@@ -98,7 +98,7 @@ def _most_frequent(counts: Counts) -> str | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Traces:
-    """What could lead from the records of one part of a release to those of another."""
+    """Values that could link the records of one part of a release to those of another."""
 
     # which groups fit whom; None where the guarantee is about the mean over patients, so that few may fit one
     released: RecordGroups | None
@@ -110,7 +110,7 @@ class Traces:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedRelease:
-    """A release and what it was made from, ready for an attack."""
+    """A release and its original, prepared for an attack."""
 
     # shape, method, k: of the release; k is what the guarantee promises
     shape: str
@@ -130,7 +130,7 @@ class OpenedRelease:
 def released_of(
     crosswalk: pl.DataFrame | None, ids: pl.Series | None, released: pl.Series, n_patients: int
 ) -> Integers:
-    """Return the released record of each patient of the original, by the crosswalk; `GONE` where there is none.
+    """Return the released record of each original patient, by the crosswalk; `GONE` if there is none.
 
     ``ids``: (n_patients,) of the original; without them or a crosswalk all records are `NOT_KNOWN`
     ``released``: (n_records,) the released ids
@@ -155,12 +155,12 @@ def released_of(
 
 
 def as_lists(frame: pl.DataFrame) -> dict[str, pl.Series]:
-    """Return the columns of a frame as lists of one text each."""
+    """Return the columns of a frame as lists of one text per row."""
     return {name: frame.select(pl.concat_list(name)).to_series() for name in frame.columns}
 
 
 def patient_ids(ids: pl.Series | None, n_patients: int) -> pl.Series:
-    """Return ids as text; the places of patients from 1 on where they have none."""
+    """Return ids as text; without ids, the numbers of the patients from 1."""
     return pl.Series(np.arange(1, n_patients + 1)).cast(pl.String) if ids is None else as_text(ids)
 
 

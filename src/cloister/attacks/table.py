@@ -1,4 +1,4 @@
-"""A released table under attack: someone knows quasi-identifiers of a patient, exactly, and codes beside them."""
+"""Attack a released table: the adversary knows exact quasi-identifiers of a patient, and perhaps codes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -104,7 +104,7 @@ def _open_reduced(
 
 
 def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> pl.DataFrame:
-    """Return the released records; rows of suppressed ones are set aside."""
+    """Return the released records without the rows of suppressed records."""
     if manifest.table is not None:
         raise InputError(
             "The records of this release are in a database, and attacks look at files. Write the protected table to a "
@@ -155,14 +155,14 @@ NO_TARGET = -1  # In place of a number of items: the patient is not looked for
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InClasses:
-    """Chunks inside classes of a table: all quasi-identifiers are known, and some codes."""
+    """Chunks inside classes of a table: the adversary knows all quasi-identifiers and some codes."""
 
     classes: Labelled  # the classes that have codes, one group each
     chunks: InChunks
     place: Integers  # (n_patients,) the patient's place among those with codes
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what someone sees who knows all quasi-identifiers and some codes of a target."""
+        """Search with all quasi-identifiers and some codes of a target, and return the result."""
         who = int(self.place[target])
         candidates = self.chunks.fitting(self.chunks.known_codes(who, known))
         fitting = self.classes.groups(target, range(len(self.classes.labels)))
@@ -172,7 +172,7 @@ class InClasses:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BesideRows:
-    """The table and its codes as they were recorded."""
+    """The original table with its codes."""
 
     table: Labelled  # the records by their quasi-identifiers; its groups are of those alone
     with_codes: TermRecords  # the records that have codes
@@ -181,7 +181,7 @@ class BesideRows:
     records: Integers
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what someone sees who knows all quasi-identifiers and some codes of a target."""
+        """Search with all quasi-identifiers and some codes of a target, and return the result."""
         held = self.records[self.with_codes.groups(int(self.place[target]), known)]
         alike = held[self.table.own[held] == self.table.own[target]]
         return match_of(alike, np.ones(self.place.size, dtype=np.int64), target)

@@ -1,4 +1,4 @@
-"""Trajectories under attack: someone knows some or all (code, age) pairs of a patient, or their codes alone."""
+"""Attack trajectories: the adversary knows some or all (code, age) pairs of a patient, or only the codes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MOST_ORDERED = 4  # Pairs of one age of which every order is tried
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelSequences(RecordGroups):
-    """Sequences of labels, alike ones together, in which known pairs are looked for."""
+    """Groups of equal label sequences, in which the adversary looks for known pairs."""
 
     sizes: Integers  # (n_groups,) patients with each sequence
     # for each code label, the rows with it: sequence, place in it and age label, in this order
@@ -40,7 +40,7 @@ class LabelSequences(RecordGroups):
     own: Integers  # (n_patients,) sequence of the patient's own record, `GONE` or `NOT_KNOWN`
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the sequences in which the known pairs of a target may stand, each in one place, by rising age.
+        """Return the sequences that match the known pairs of a target, each pair at its own position, by rising age.
 
         Which of several pairs of one age comes first, nobody knows: every order of up to four is tried, more may stand
         anywhere.
@@ -74,7 +74,7 @@ class LabelSequences(RecordGroups):
         return earliest
 
     def some(self, codes: Sequence[int]) -> Integers:
-        """Return the sequences in which each of these codes may stand, at whatever age."""
+        """Return the sequences that may contain each of these codes, at any age."""
         alive = np.ones(self.sizes.size, dtype=np.bool_)
         for code in codes:
             has = np.zeros(self.sizes.size, dtype=np.bool_)
@@ -96,13 +96,13 @@ class LabelSequences(RecordGroups):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByCodes:
-    """Sequences looked through by anyone who knows codes without their ages."""
+    """Sequences that an adversary searches with known codes but not their ages."""
 
     among: LabelSequences
     codes: Sequence[Integers]  # of each patient the distinct codes
 
     def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what someone sees who knows some codes of a target."""
+        """Search with some known codes of a target, and return the result."""
         found = self.among.some([int(self.codes[target][item]) for item in known])
         return match_of(found, self.among.sizes, int(self.among.own[target]))
 

@@ -1,1 +1,1 @@
-"""The command line: one file a verb; each parses, calls one library function, prints."""
+"""The command line: one file per verb; each parses options, calls one library function, and prints the result."""

@@ -1,4 +1,4 @@
-"""``cloister assess``: how likely patients are to be found in data as they are."""
+"""``cloister assess``: assess the re-identification risk of original data."""
 
 import json
 from collections.abc import Sequence
@@ -99,7 +99,7 @@ def assess_trajectories(options: AssessTrajectoriesOptions) -> None:
 
 
 def assess_claims(options: AssessClaimsOptions) -> None:
-    """Assess patients and their claims, as they are or after the steps of their plan."""
+    """Assess patients and their claims, as recorded or after the preprocessing of their plan."""
     attackers, plan = _attackers(options), ClaimsPlan.read(options.plan)
     _check_whether_released(options.patients, released=options.released)
     _announce(options)

@@ -1,4 +1,4 @@
-"""``cloister attack``: from options to what adversaries found; exit code 1 if the guarantee does not hold."""
+"""``cloister attack``: simulate adversaries and print their results; exit code 1 if the guarantee does not hold."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ from cloister.verification.driver import Request
 
 
 def run_attack(options: AttackOptions) -> None:
-    """Attack, and say what was found."""
+    """Simulate an attack, and print the results."""
     check_targets(options.targets, options.seed)
     tidy_beside(options.folder, Screen(quiet=True))
     folders = parts_of(options.folder)
@@ -42,7 +42,7 @@ def run_attack(options: AttackOptions) -> None:
 
 
 def parts_of(folder: Path) -> dict[str, Path] | None:
-    """Return the folders of the parts of a job, by name; None where the folder is no job's."""
+    """Return the folders of a job's parts by name; None if the folder is not a release of a job."""
     try:
         manifest = any_manifest(folder)
     except CloisterError:

@@ -1,6 +1,6 @@
-"""The commands: for each the record of its options, the function that does the work, its help and an example.
+"""The commands: each has a record of options, a function that does the work, a help text and an example.
 
-A command's options are the settings of a record, and what was typed becomes that record.
+A command's options are the settings of a record; the typed words become that record.
 """
 
 import inspect
@@ -32,7 +32,7 @@ OF_FILES = ("encoding", "delimiter", "bad_lines", "row_index")
 def with_signature(
     function: Callable[..., None], parameters: Iterable[inspect.Parameter], text: str
 ) -> Callable[..., None]:
-    """Return a function that Typer takes to have these parameters, and this help."""
+    """Give a function the parameters and help text that Typer reads."""
     signature = inspect.Signature([*parameters])
     vars(function)["__signature__"] = signature
     function.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
@@ -41,7 +41,7 @@ def with_signature(
 
 
 def parameter(one: Setting, *, needed: bool = True) -> inspect.Parameter:
-    """Return the parameter of a command that a setting is; one without a default must be given where it is needed."""
+    """Return the command parameter of a setting; one without a default is required where it is needed."""
     assert one.help is not None
     kind, default = one.typed, one.default
     choices = "|".join(one.constraint.words) if isinstance(one.constraint, OneOf) else None
@@ -66,7 +66,7 @@ def parameter(one: Setting, *, needed: bool = True) -> inspect.Parameter:
 
 
 def record(options: type[Options], words: Keywords) -> Options:
-    """Return what was typed, as the record that declares it; DATA and its query become one."""
+    """Convert typed values to the record that declares them; DATA and its query become one value."""
     made = {}
     for one in settings_of(options):
         if one.word in words:
@@ -82,13 +82,13 @@ def record(options: type[Options], words: Keywords) -> Options:
 
 
 class Address(str):
-    """A word that says where a database is, as typed: a path would lose a stroke of ``//``."""
+    """The address of a database, as typed: a path would lose a slash of ``//``."""
 
     __slots__ = ()
 
 
 def data_word(text: str) -> Path | Address:
-    """Return what DATA is, by how it is written."""
+    """Return DATA as an address or as a path, by its notation."""
     from cloister.io.query import is_address  # loaded once a command runs
 
     return Address(text) if is_address(text) else Path(text)
@@ -114,7 +114,7 @@ APPEARS = "The release is verified independently before it is saved. If anything
 
 @dataclass(frozen=True)
 class Command:
-    """A command as it is declared."""
+    """The declaration of a command."""
 
     words: str  # what it is called by, one or two
     work: str  # the function that does it, as ``module.function``, called with ``first`` and the record of its options
@@ -124,7 +124,7 @@ class Command:
     first: tuple[object, ...] = ()
 
     def add(self, group: typer.Typer) -> None:
-        """Add it to a group."""
+        """Add the command to a group."""
         options = load(self.options)
 
         def run(**words: object) -> None:
@@ -136,7 +136,7 @@ class Command:
         group.command(self.words.split()[-1], epilog=f"Example: {self.example or options.examples[0]}")(made)
 
     def add_name(self, group: typer.Typer) -> None:
-        """Add its name and help alone."""
+        """Add only the command's name and help."""
         group.command(self.words.split()[-1])(with_signature(lambda: None, (), self.text))
 
 
@@ -342,7 +342,7 @@ def _group(verb: str) -> typer.Typer:
 
 
 def command_tree(*typed: str) -> typer.Typer:
-    """Return the command that is typed, its group where the second word is none, or else all: it takes a while.
+    """Return the typed command, its group if the second word is not a command, or else all, which takes a while.
 
     Where the root's help or no command is typed, names will do: of groups, and of commands without their options.
     """

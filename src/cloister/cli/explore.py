@@ -1,4 +1,4 @@
-"""``cloister explore`` tries settings, ``cloister compare`` sets releases side by side; the library does both."""
+"""``cloister explore`` tries settings, and ``cloister compare`` compares releases; the library does both."""
 
 import math
 import shlex
@@ -31,7 +31,7 @@ NOT_REPEATED = ("out", "quiet", "as_json", "verbose")  # options of the explorat
 
 
 def run_explore(shape: str, options: RunOptions, typed: ExploreOptions, words: Keywords) -> None:
-    """Try every setting that was not tried before, and say what was found; ``words``: what was typed."""
+    """Try every setting that was not tried before, and print the results; ``words``: the typed words."""
     quiet = options.quiet or options.as_json
     asked = ExploreRequest(parse_grid(typed.grid), typed.out, typed.recommend, typed.risk_limit, typed.keep_releases)
     with _stops_reported(typed.out):
@@ -53,7 +53,7 @@ def run_explore(shape: str, options: RunOptions, typed: ExploreOptions, words: K
 
 
 def notes_on(settings: Sequence[Setting]) -> list[str]:
-    """Return what should be known of settings that do not promise the same."""
+    """Return notes on settings with different guarantees."""
     keys = list(settings[0])
     adversary = [key for key in keys if key in OF_THE_ADVERSARY or key.startswith("adversary.")]
     if not adversary:
@@ -107,7 +107,7 @@ def _tell(exploration: Exploration, out: Path, earlier: int, command: str | None
 
 
 def protect_command(shape: str, typed: Keywords, setting: Setting) -> str | None:
-    """Return the command that releases a setting, as what was typed to explore says it; None for those of a plan."""
+    """Return the command that releases a setting, from the words typed to explore; None for settings of a plan."""
     if shape == "claims":
         return None
     own, words = dict(typed), ["cloister", "protect", shape]
@@ -130,7 +130,7 @@ def _figures(one: Outcome, loss: float | None) -> list[str]:
 
 
 def run_compare(options: CompareOptions) -> None:
-    """Compare, write the page, and print."""
+    """Compare releases, write the page, and print the result."""
     out = options.out
     if out is not None and release_around(out) is not None:
         raise InputError(

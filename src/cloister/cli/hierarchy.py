@@ -1,4 +1,4 @@
-"""``cloister hierarchy``: check, preview and build hierarchies; and those that options of other commands name."""
+"""``cloister hierarchy``: check, preview and build hierarchies; and parse hierarchies in options of other commands."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from cloister.sources import read_table
 
 
 def check_hierarchy(options: CheckOptions) -> None:
-    """Print what is wrong with a hierarchy, or that nothing is."""
+    """Print the problems of a hierarchy, or that it has none."""
     path = Path(options.hierarchy)
     if os.path.isfile(path) and (problems := check_file(path)):
         raise InputError(" ".join(problem.message for problem in problems), file=path.name)
@@ -45,7 +45,7 @@ def check_hierarchy(options: CheckOptions) -> None:
 
 
 def preview_hierarchy(options: PreviewOptions) -> None:
-    """Print how many groups each level has and their sizes; labels, which are data, only where asked for."""
+    """Print the number and sizes of the groups of each level; labels, which are data, only on request."""
     hierarchy, shown = parse_hierarchy(options.hierarchy, missing_as=options.missing_as), options.show_values
     if options.data is not None:
         values: list[str | None] = _column(options, options.data)[1].to_list()
@@ -68,7 +68,7 @@ def preview_hierarchy(options: PreviewOptions) -> None:
 
 
 def build_hierarchy(options: BuildOptions) -> None:
-    """Write the hierarchy of a column's values in the form of an ARX file, or a level of it as a utility policy."""
+    """Write the hierarchy of a column's values as an ARX file, or one of its levels as a utility policy."""
     hierarchy, out, level = parse_hierarchy(options.hierarchy), options.out, options.policy
     if options.data is None:
         raise InputError(f"To build {hierarchy.spec}, the values are needed: give a data file, and --column.")
@@ -126,7 +126,7 @@ def _bound(options: HierarchyOptions, hierarchy: Hierarchy, data: Path, *, of_co
 
 
 def columns_named(options: VerifyOptions | AttackOptions, stated: "AnyManifest | None") -> dict[str, str]:
-    """Return the quasi-identifiers of a table that are named, with what was typed of their hierarchies."""
+    """Return the named quasi-identifiers of a table with the typed words of their hierarchies."""
     columns = stated.columns if stated is not None else {}
     return dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
 
@@ -134,7 +134,7 @@ def columns_named(options: VerifyOptions | AttackOptions, stated: "AnyManifest |
 def hierarchies_named(
     options: VerifyOptions | AttackOptions, stated: "AnyManifest | None", compared: Sequence[Path]
 ) -> dict[str, Hierarchy]:
-    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``."""
+    """Return the hierarchy files by column; for trajectories, by ``code`` and ``age``."""
     words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
     typed = {column: word for column, word in words.items() if word} | columns_named(options, stated)
     found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}

@@ -1,4 +1,4 @@
-"""``cloister init``: a first job or plan, guessed from data."""
+"""``cloister init``: suggest a first job or plan from data."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from cloister.sources import read_claim_tables
 
 
 def init_claims(options: InitClaimsOptions) -> None:
-    """Read, guess, write a plan, and say what each column was taken for."""
+    """Read data, suggest and write a plan, and print the suggested role of each column."""
     if is_taken(options.out):
         raise InputError(f"{options.out.name} exists already. Give another name, or remove it.", file=options.out.name)
     patients, claims = read_claim_tables(options.patients, options.claims, **how_read(options))
@@ -32,7 +32,7 @@ def init_claims(options: InitClaimsOptions) -> None:
 
 
 def init_shape(shape: str, options: InitJobOptions) -> None:
-    """Read, guess, try, write a job, and say what each column was taken for."""
+    """Read data, suggest, try and write a job, and print the suggested role of each column."""
     columns = CodeColumns()
     if isinstance(options, InitCodesOptions):
         columns = CodeColumns(options.id, options.codes, options.code, options.separator)

@@ -1,4 +1,4 @@
-"""The entry point: runs a command and turns whatever happens into an exit code and one clear message.
+"""The entry point: runs a command and turns any outcome into an exit code and one clear message.
 
 Where the shell limits memory (``ulimit -v``), the command runs in a child that this process watches: libraries end
 their process at once where memory cannot be had, and nothing inside it could say so, or clean up.
@@ -42,7 +42,7 @@ SHORTAGES = ("can't start new thread", "Cannot allocate memory", "failed to map 
 
 
 def watched_child() -> int | None:
-    """Return the exit code of the child that did the work; None where there is no limit, and in the child itself."""
+    """Return the exit code of the child that did the work; None without a memory limit, and in the child itself."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return None
@@ -108,7 +108,7 @@ def _root(
 
 @lru_cache(16)
 def command(*typed: str) -> Callable[..., object]:
-    """Return the command that these words name, or all, with their options; Typer takes a while to make them."""
+    """Return the command of these words, or all commands, with options; Typer takes a while to create them."""
     tree = command_tree(*typed)
     tree.callback()(_root)
     return typer.main.get_command(tree)

@@ -1,4 +1,4 @@
-"""The options of all commands but ``protect``, each declared once; see `cloister.settings.declaration`."""
+"""The options of all commands except ``protect``, each declared once; see `cloister.settings.declaration`."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What commands print: summaries, JSON, errors, how far a search has come. Never a value of the data."""
+"""Output of commands: summaries, JSON, errors, and the progress of a search. Never a value of the data."""
 
 import json
 import os
@@ -47,7 +47,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 
 def printable(line: str) -> str:
-    """Return a line as it may go to a terminal, whatever names of columns and files are in it.
+    """Return a line that is safe to print on a terminal, whatever names of columns and files are in it.
 
     Characters that would move the cursor, begin a line, hide or turn letters are shown as JSON writes them.
     """
@@ -62,7 +62,7 @@ class _Screen(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Standard output or error, without markup: names of columns are data to it."""
+    """Return a console for standard output or error, without markup: column names are plain data."""
     return _Screen(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
@@ -72,14 +72,14 @@ def say(line: str) -> None:
 
 
 def print_json(content: Mapping[str, object]) -> None:
-    """One JSON object on standard output."""
+    """Print one JSON object on standard output."""
     for line in json.dumps(content, ensure_ascii=False, indent=1).split("\n"):
         say(line)
 
 
 @contextmanager
 def after_writing(name: str) -> Iterator[None]:
-    """Say what was done after the release ``name`` was written; if nobody reads it, the release is still there."""
+    """Print the result after the release ``name`` was written; if printing fails, the release still exists."""
     refused = False
     try:
         yield
@@ -93,7 +93,7 @@ def after_writing(name: str) -> Iterator[None]:
 
 
 def note(text: str, *, quiet: bool) -> None:
-    """Say something that is not the result on standard error."""
+    """Print a note on standard error."""
     if not quiet:
         sys.stderr.write(f"{printable(in_options(text))}\n")
 
@@ -151,7 +151,7 @@ def _frames(traceback: TracebackType | None) -> list[str]:
 
 
 def facts(title: str, rows: Sequence[Sequence[str]]) -> Table:
-    """A table of two columns."""
+    """Return a table of two columns."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
     table.add_column("what", no_wrap=True)
     table.add_column("found", overflow="fold")
@@ -161,7 +161,7 @@ def facts(title: str, rows: Sequence[Sequence[str]]) -> Table:
 
 
 def show(template: str, **content: object) -> None:
-    """Print what a template says."""
+    """Print a rendered template."""
     from cloister.report import terminal_text  # loads templates, which a help page needs not
 
     shown = console()
@@ -176,7 +176,7 @@ LEAST_ALIKE = 5
 
 
 def alike(found: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return columns and what was found in each, with one row for many in succession of which the same was found.
+    """Return columns with their findings; consecutive columns with the same finding share one row.
 
     Only what stands before the first semicolon is compared: the rest are counts.
 
@@ -200,7 +200,7 @@ SHORT_WORD, WIDE = 12, 8
 
 
 def grid(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, is_prose: bool = False) -> Table:
-    """A table with a header; all but the first column to the right, unless it is prose."""
+    """Return a table with a header; all columns but the first are aligned right, unless they are prose."""
     is_wide = len(head) > WIDE
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=is_wide)
     for index, name in enumerate(head):
@@ -234,7 +234,7 @@ PHASES = {
 
 
 class Screen:
-    """Says on standard error what is done, where someone would see it, or a front end reads it.
+    """Reports progress on standard error, if it is a terminal or a front end reads it.
 
     As a context, it takes the line away at the end that says what is done.
     """
@@ -274,24 +274,24 @@ class Screen:
 
     @property
     def is_seen(self) -> bool:
-        """Whether there is a terminal for what changes while it is shown."""
+        """Whether a terminal can show changing progress."""
         return not self.quiet and sys.stderr.isatty()
 
     def note(self, text: str, *, always: bool = False) -> None:
-        """Say a line."""
+        """Print a line."""
         if self.is_read:
             self._tell(note=in_options(text))
         else:
             note(text, quiet=self.quiet and not always)
 
     def phase(self, stage: str, seconds: Mapping[str, float]) -> None:
-        """Say which stage begins, and how long the earlier ones took."""
+        """Report the stage that begins, and the times of earlier stages."""
         so_far = ", ".join(f"{PHASES[one]} {spent:.0f} s" for one, spent in seconds.items() if spent >= SHOWN_S)
         self._do(f"{PHASES[stage]} (so far: {so_far})" if so_far else PHASES[stage])
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Say what takes its time, while it does; yield what says how far it is."""
+        """Show a long task while it runs; yield the function that reports its progress."""
         before = self._doing
         self._do(what)
         try:
@@ -301,7 +301,7 @@ class Screen:
 
     @contextmanager
     def searching(self) -> Iterator["Report | None"]:
-        """Yield what shows how far a search has come."""
+        """Yield the function that shows the progress of a search."""
         before = self._doing
         try:
             is_shown = self.is_read or self.is_seen

@@ -1,4 +1,4 @@
-"""``cloister protect``: a release is written by the library, and said what was done."""
+"""``cloister protect``: the library writes a release, and the command prints a summary."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from cloister.shapes.registry import FORMS
 
 
 def run_protect(shape: str, options: RunOptions) -> None:
-    """Read, protect, write, and say what was done."""
+    """Read data, protect them, write the release, and print a summary."""
     screen = Screen(quiet=options.quiet or options.as_json)
     run = Run(Stopwatch({"start": time.perf_counter() - STARTED}, screen.phase), screen)
     with screen, late_stops_reported(options.out):
@@ -39,13 +39,13 @@ def run_protect(shape: str, options: RunOptions) -> None:
 
 
 def as_json(written: WrittenRelease, out: Path) -> dict[str, object]:
-    """Return a release as one object: its warnings first, then its manifest, where it is, and notes."""
+    """Return a release as one object: its warnings, its manifest, its place, and notes."""
     notes = [in_options(line) for line in written.notes]
     return {"warnings": [*written.warnings], **written.manifest, "out": str(out), "notes": notes}
 
 
 def tell(written: WrittenRelease, *, quiet: bool) -> None:
-    """Print the warnings of a release, and then its notes."""
+    """Print the warnings of a release, then its notes."""
     for line in written.warnings:
         note(Message("Warning: ", line, "."), quiet=quiet)
     for line in written.notes:
@@ -54,7 +54,7 @@ def tell(written: WrittenRelease, *, quiet: bool) -> None:
 
 @contextmanager
 def late_stops_reported(out: Path) -> Iterator[None]:
-    """Say of a stop that came after the folder was in its place that it was written."""
+    """Report that the release was written when the user stopped after the final rename."""
     before = identity(out)
     try:
         yield

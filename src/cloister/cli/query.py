@@ -1,4 +1,4 @@
-"""``cloister query``: how many patients have some codes, or meet conditions, from a release alone."""
+"""``cloister query``: count patients with some codes, or under conditions, from a release only."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ DECIMALS = 3  # Of what is expected
 
 
 def run_query(options: QueryOptions) -> None:
-    """Open the release, ask it, and say what it answers."""
+    """Open the release, run the queries, and print the answers."""
     release = open_release(
         options.folder,
         verify=not options.unverified,

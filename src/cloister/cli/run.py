@@ -1,4 +1,4 @@
-"""``cloister run`` and ``demo``: a job, or that of made-up patients, is done by the library, and said what was done."""
+"""``cloister run`` and ``demo``: run a job, or a job on synthetic patients, and print a summary."""
 
 import os
 import shlex
@@ -27,7 +27,7 @@ from cloister.testing import Hospital, hospital
 
 
 def run_job(options: RunJobOptions) -> None:
-    """Do what a job file asks; names of files in it are taken from its own folder."""
+    """Run a job file; its file names are relative to its folder."""
     job, path, custodian_dir = read_job(options.job), options.job.absolute(), options.custodian_dir
     job = job.deciding(options.undecided)
     screen = Screen(quiet=options.quiet or options.as_json)
@@ -83,7 +83,7 @@ LEAST = 20
 
 
 def run_demo(options: DemoOptions) -> None:
-    """Make data and a job, run it, and say which command does the same."""
+    """Create data and a job, run it, and print the equivalent command."""
     check_value("patients", options.patients, Interval(int, LEAST))
     job = options.folder / JOB
     again = _write(options.folder, hospital(options.seed, options.patients))

@@ -1,4 +1,4 @@
-"""``cloister ui``: the application, until it is stopped."""
+"""``cloister ui``: serve the application until it is stopped."""
 
 from contextlib import suppress
 from importlib.util import find_spec
@@ -13,12 +13,12 @@ EXTRA = 'pip install "cloister[ui]"'
 
 
 def has_ui() -> bool:
-    """Whether what the application needs is installed."""
+    """Whether the requirements of the application are installed."""
     return all(find_spec(name) is not None for name in NEEDED)
 
 
 def run_ui(options: UiOptions) -> None:
-    """Serve a folder, and say where."""
+    """Serve a folder, and print the address."""
     if not has_ui():
         raise InputError(f"The application needs more than is installed. Install it: {EXTRA}.")
     check_value("idle", options.idle, Interval(float, 0, closed="neither", what="a number of minutes"))

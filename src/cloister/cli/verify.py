@@ -1,4 +1,4 @@
-"""``cloister verify`` and ``export``: a release of any shape, or of a job, is checked again, or handed on as a file."""
+"""``cloister verify`` and ``export``: verify a release of any shape or of a job, or export it as a file."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -32,7 +32,7 @@ OF_OUTPUT = {"as_json", "quiet", "verbose"}
 
 
 def run_verify(options: VerifyOptions) -> None:
-    """Check a folder by its shape, and say what was checked."""
+    """Verify a folder by its shape, and print the checks."""
     release_at(options.folder, Screen(quiet=True))
     manifest = release_at(only_part(options.folder))
     _check_fitting(options, manifest)
@@ -122,7 +122,7 @@ def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
 
 
 def typed_or_none(manifest: Manifest) -> "AnyManifest | None":
-    """Return what a manifest says, if it is that of a release; else what is wrong is said where it is verified."""
+    """Return the manifest of a release; if it is invalid, leave the error to the verification."""
     with suppress(InputError):
         return parse_manifest(manifest)
     return None
@@ -143,7 +143,7 @@ def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callab
 
 
 def run_export(options: ExportOptions) -> None:
-    """Verify, write, and say so."""
+    """Verify a release, write the file, and print a confirmation."""
     export(options.folder, options.out)
     if not options.quiet:
         say(f"{options.out.name} was written from {options.folder.name}, in which no check failed.")

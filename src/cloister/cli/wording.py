@@ -1,4 +1,4 @@
-"""Messages as the command line words them: settings are options."""
+"""Word messages for the command line: settings appear as options."""
 
 import shlex
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ def _options() -> dict[str, str]:
 
 
 def use_option_names(record: type) -> None:
-    """Call settings as the command does that runs now, whose settings these are."""
+    """Use the option names of the current command for its settings."""
     _options().update({one.word: one.option.split()[0] for one in settings_of(record)})
 
 
 def in_options(text: str) -> str:
-    """Return a text with its settings worded as options."""
+    """Return a text with its settings written as options."""
     return worded(text, _option)
 
 

@@ -1,1 +1,1 @@
-"""Where the rows live: engines that count a table where it is, and databases in which the protected one is made."""
+"""Engines: they count a table in place, without loading it; databases also create the protected table."""

@@ -1,4 +1,4 @@
-"""Which engine counts a table: the one that was asked for by its word, or the one that fits size and place."""
+"""Choose the engine that counts a table: the one requested, or the one that fits the size and place of the data."""
 
 import re
 import resource
@@ -58,12 +58,12 @@ def is_database(word: str) -> bool:
 
 
 def is_spark_frame(data: object) -> bool:
-    """Whether this is a dataframe of Spark, classic or of Spark Connect; nothing is imported to tell."""
+    """Whether this is a Spark dataframe, classic or of Spark Connect; imports nothing."""
     return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "sparkSession")
 
 
 def check_table_name(text: str) -> str:
-    """Return the name of a table, its schema before it."""
+    """Return the name of a table with its schema."""
     if TABLE.fullmatch(text) is None:
         raise InputError(
             "The protected table needs a name of letters, digits and _, the first no digit; a schema may stand before "
@@ -79,7 +79,7 @@ def check_table_name(text: str) -> str:
 
 
 def check_memory_or_spark(word: str, needing_rows: Sequence[str] = ()) -> None:
-    """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret.
+    """Refuse engines that code sets and trajectories lack; messages do not show the word, as it may contain a secret.
 
     ``needing_rows``: settings that were given and that Spark, which reads files by itself, does not know
     """
@@ -95,7 +95,7 @@ def check_memory_or_spark(word: str, needing_rows: Sequence[str] = ()) -> None:
 
 
 def name_of_table(folder: str) -> str:
-    """Return the default name of a protected table: that of the folder of the release.
+    """Return the default name of a protected table: the name of the release folder.
 
     Examples
     --------
@@ -108,14 +108,14 @@ def name_of_table(folder: str) -> str:
 
 @dataclass(frozen=True)
 class ChosenEngine:
-    """An engine, and why it was chosen."""
+    """An engine and the reason for its choice."""
 
     where: Where
     why: str | None = None
 
 
 def check_word(word: str) -> None:
-    """Refuse a word that names no engine for tables; it is not shown, as an address may hold a secret."""
+    """Refuse a word that names no engine for tables; messages do not show it, as an address may contain a secret."""
     if word not in ("auto", "memory", "duckdb") and not is_spark(word) and not is_database(word):
         raise InputError(f"The engine is not known. It can be {WORDS}.")
 
@@ -179,7 +179,7 @@ def _must_be_file(data: Path | Query, engine: str) -> None:
 
 
 def approximate_records(path: Path) -> int:
-    """Return how many records a file has: of Parquet as it says, of CSV by the length of its first lines."""
+    """Estimate the number of records in a file: as stated in Parquet, from the length of the first lines in CSV."""
     if is_parquet(path):
         refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
         rows = translate_errors(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)

@@ -1,6 +1,6 @@
-"""DuckDB over a file, whose records are counted as they are read, or a database, where the protected table is made.
+"""DuckDB counts the records of a file as it reads them, or of a database, and creates the protected table there.
 
-A file of text or Parquet may be larger than memory. Of a database only counts leave it, all in one transaction.
+A file of text or Parquet may be larger than memory. Only counts leave a database, all in one transaction.
 """
 
 import re
@@ -39,7 +39,7 @@ LINE = re.compile(r"Line:?\s*(\d+)")
 
 @dataclass(frozen=True, kw_only=True)
 class DuckDBDatabase(Database):
-    """A query to a DuckDB file whose records stay there."""
+    """A query to a DuckDB file; its records stay in the file."""
 
     connection: "DuckDBPyConnection" = field(repr=False)
     name: ClassVar[str] = "duckdb"
@@ -55,7 +55,7 @@ class DuckDBDatabase(Database):
         self._answer(lambda: self.connection.execute(statement.sql(dialect=self.dialect)).fetchall())
 
     def commit(self) -> None:
-        """Make what was done in the transaction stay."""
+        """Commit the transaction."""
         self._answer(self.connection.commit)
 
     def _answer(self, ask: Callable[[], T]) -> T:
@@ -64,7 +64,7 @@ class DuckDBDatabase(Database):
 
 @contextmanager
 def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckDBDatabase]:
-    """Yield the table that a query to a DuckDB file gives; what is made there is gone unless it is committed."""
+    """Yield the result of a query to a DuckDB file as a table; changes are rolled back unless committed."""
     _check_repeatable(query)
     path = query.file()
     connection = translate_errors(lambda: connect(str(path)), cannot_open(path, query))
@@ -81,7 +81,7 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
 
 
 def _check_repeatable(query: Query) -> None:
-    """Refuse a query that gives other rows each time it runs, as it runs for every count."""
+    """Refuse a query with different rows on each run, as it runs for every count."""
     tree = parse_one(query.select, dialect="duckdb")
     unordered = any(select.args.get("limit") and not select.args.get("order") for select in tree.find_all(exp.Query))
     if unordered or tree.find(exp.Rand, exp.TableSample, exp.Uuid):
@@ -93,7 +93,7 @@ def _check_repeatable(query: Query) -> None:
 
 
 def _seen(connection: "DuckDBPyConnection", query: Query) -> tuple[EngineColumn, ...]:
-    """Make the view that statements see the table through."""
+    """Create the view through which statements read the table."""
     relation = connection.sql(query.select)
     check_names(relation.columns, query.name)
     words = []
@@ -110,7 +110,7 @@ def _seen(connection: "DuckDBPyConnection", query: Query) -> tuple[EngineColumn,
 
 
 def _in_our_words(ask: Callable[[], T], file: str) -> T:
-    """The answer of DuckDB, or an error in our words, as its own quote values."""
+    """Return the result of a call to DuckDB; its errors are reworded, because they quote values."""
     reason = ""
     try:
         return ask()
@@ -135,7 +135,7 @@ class DuckDBFile(Engine):
     dialect: ClassVar[str] = "duckdb"
 
     def fetch(self, query: exp.Query) -> pl.DataFrame:
-        """Return the rows of a query; columns by place have the types that the file has for us."""
+        """Return the rows of a query; columns named by position have the types of the file as cloister reads it."""
         sql = query.sql(dialect=self.dialect)
         frame = interruptible(lambda: self._answer(sql), self.connection.interrupt)
         if state_of(self.path) != self.state:  # what was counted before is of another file than what is counted now
@@ -165,7 +165,7 @@ def duckdb_file(
     missing: Sequence[str] = (),
     threads: int = 1,
 ) -> Iterator[DuckDBFile]:
-    """Yield a file as DuckDB reads it."""
+    """Yield a file as a table that DuckDB reads."""
     shown = display_name(path)
     is_csv, state = not is_parquet(path), state_of(path)
     if is_csv:
@@ -214,7 +214,7 @@ def duckdb_file(
 
 
 def state_of(path: Path) -> tuple[int, ...]:
-    """Return what changes when someone writes to a file; nothing where it is not there."""
+    """Return the properties that change when someone writes to a file; empty if it does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -246,7 +246,7 @@ def _pattern(path: Path) -> str:
 
 
 def memory_limit() -> str:
-    """Return what DuckDB may hold: half of what is there, if that is less than usual.
+    """Return the memory limit for DuckDB: half of the available memory, if that is below the default.
 
     That is what a limit of the shell (``ulimit -v``) leaves, or the memory of the machine or of the container. The
     other half is for what is read from DuckDB, and for the stacks of its threads.

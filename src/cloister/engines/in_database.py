@@ -1,4 +1,4 @@
-"""A protected table made where the rows are: statements that make it, and counts that check it."""
+"""Create the protected table in the database: statements that create it, and counts that check it."""
 
 import functools
 import operator
@@ -26,20 +26,20 @@ KINDS = {"text": exp.DataType.Type.TEXT, "whole": exp.DataType.Type.BIGINT}
 
 @dataclass(frozen=True, kw_only=True)
 class Database(Engine):
-    """An engine in which the protected table is made; nothing of it stays unless it is committed."""
+    """An engine that creates the protected table; changes are rolled back unless committed."""
 
     dialect: ClassVar[Literal["postgres", "duckdb"]]
 
     @abstractmethod
     def run(self, statement: exp.Expr) -> None:
-        """Run a statement inside the one transaction there is."""
+        """Run a statement inside the transaction."""
 
     @abstractmethod
     def commit(self) -> None:
-        """Make what was done in the transaction stay."""
+        """Commit the transaction."""
 
     def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
-        """Make a temporary table of these rows, of texts and whole numbers."""
+        """Create a temporary table of these rows of texts and whole numbers."""
         defined = [
             exp.ColumnDef(this=exp.to_identifier(column), kind=exp.DataType(this=KINDS[kind]))
             for column, kind in columns.items()
@@ -51,7 +51,7 @@ class Database(Engine):
             self.run(exp.insert(exp.values(rows[start : start + AT_ONCE]), name))
 
     def is_there(self, table: str) -> bool:
-        """Whether there is a table of this name, in the schema that it names or the usual one."""
+        """Whether a table of this name exists, in its stated schema or the default schema."""
         name = table_name(table)
         schema = exp.Literal.string(name.db) if name.db else exp.Anonymous(this="current_schema")
         where = [exp.column("table_name").eq(exp.Literal.string(name.name)), exp.column("table_schema").eq(schema)]
@@ -59,13 +59,13 @@ class Database(Engine):
         return bool(self.fetch(query).item())
 
     def undo(self, table: str) -> None:
-        """Remove a table whose making was committed already."""
+        """Drop a table whose creation is already committed."""
         self.run(exp.Drop(tables=[table_name(table)], kind="TABLE", exists=True))
 
 
 @dataclass(frozen=True)
 class Recoded:
-    """A quasi-identifier and what its values become: labels by value as text, with None for a missing one."""
+    """A quasi-identifier and the labels of its values, by value as text; None for a missing value."""
 
     column: str
     labels: Mapping[str | None, str | None]
@@ -73,7 +73,7 @@ class Recoded:
 
 @dataclass(frozen=True)
 class Making:
-    """A protected table that is to be made."""
+    """A request to create a protected table."""
 
     table: str
     columns: tuple[str, ...]  # released ones, in order
@@ -83,13 +83,13 @@ class Making:
 
 
 def table_name(text: str) -> exp.Table:
-    """Return the name of a table, its schema before it."""
+    """Return the name of a table with its schema."""
     parts = [exp.to_identifier(part, quoted=True) for part in reversed(check_table_name(text).split("."))]
     return exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=False)))
 
 
 def make(database: Database, making: Making) -> None:
-    """Make the protected table: recode by joining level maps, suppress by an anti-join."""
+    """Create the protected table: recode by joining level maps, suppress by an anti-join."""
     codes = _codes(making)
     for number, one in enumerate(making.recoded):
         rows = [(key, codes[one.column][label], label) for key, label in _keys(database, one)]
@@ -159,7 +159,7 @@ def protected_query(engine: Engine, making: Making) -> exp.Select:
 
 
 def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> pl.DataFrame:
-    """Return how many records of a protected table have each combination of values, as a tally."""
+    """Count the records of a protected table with each combination of values, as a tally."""
     own = [exp.column(column, quoted=True) for column in columns]
     placed = [exp.alias_(one.copy(), place(number), quoted=True) for number, one in enumerate(own)]
     frame = engine.fetch(exp.select(*placed, n_records()).from_(table_name(table)).group_by(*own))
@@ -168,7 +168,7 @@ def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> pl.Dat
 
 
 def n_changed(engine: Engine, making: Making) -> exp.Select:
-    """Return the query of how many released records are none of the original with their labels: ``n``."""
+    """Return the query that counts the released records that match no original record with its labels: ``n``."""
     columns = [column for column in making.columns if column != making.id]
     recorded: dict[str, exp.Expr] = {column: _own(engine, column) for column in columns}
     original = exp.Select().from_(plain(engine).subquery("s"))
@@ -184,7 +184,7 @@ def n_changed(engine: Engine, making: Making) -> exp.Select:
 
 
 def _own(engine: Engine, column: str) -> exp.Column:
-    """A column of the original, as statements call it."""
+    """The name of an original column in statements."""
     return exp.column(place(names_of(engine.columns).index(column)), "s")
 
 
@@ -199,7 +199,7 @@ def _key(engine: Engine, column: str) -> exp.Expr:
 
 
 def _temporary(engine: Engine, name: str, alias: str | None = None) -> exp.Expr:
-    """A temporary table of ours, called by its name alone from there on."""
+    """A temporary table of ours; statements use its name without a schema."""
     return exp.alias_(exp.to_table(f"{engine.temporary}{name}"), alias or name, table=True)
 
 

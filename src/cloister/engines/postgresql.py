@@ -1,4 +1,4 @@
-"""PostgreSQL: counts leave it, and the protected table is made in it, all in one transaction."""
+"""PostgreSQL: only counts leave it, and it creates the protected table, all in one transaction."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ FULL = "53100"
 
 @dataclass(frozen=True, kw_only=True)
 class PostgreSQL(Database):
-    """A query to PostgreSQL whose records stay there."""
+    """A query to PostgreSQL; its records stay in the database."""
 
     query: Query = field(repr=False)
     cursor: "Cursor" = field(repr=False)
@@ -74,7 +74,7 @@ class PostgreSQL(Database):
         self._wait_for(lambda: _in_our_words(lambda: self.cursor.execute(sql), self.file))
 
     def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
-        """Make a temporary table of these rows."""
+        """Create a temporary table of these rows."""
         types = {column: pl.String() if kind == "text" else pl.Int64() for column, kind in columns.items()}
         frame = pl.DataFrame(rows, schema=types, orient="row")
         self._wait_for(
@@ -82,12 +82,12 @@ class PostgreSQL(Database):
         )
 
     def commit(self) -> None:
-        """Make what was done in the transaction stay."""
+        """Commit the transaction."""
         lost = "The connection to the database was lost before the protected table stayed there. Run it again."
         self._wait_for(lambda: translate_errors(self.cursor.connection.commit, InputError(lost)))
 
     def undo(self, table: str) -> None:
-        """Remove a table whose making was committed already."""
+        """Drop a table whose creation is already committed."""
         super().undo(table)
         self.commit()
 
@@ -97,7 +97,7 @@ class PostgreSQL(Database):
 
 @contextmanager
 def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL]:
-    """Yield the table that a query to PostgreSQL gives; what is made there is gone unless it is committed."""
+    """Yield the result of a query to PostgreSQL as a table; changes are rolled back unless committed."""
     driver, call = driver_of("postgresql", query), Call()
     with open_cursor(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
         words = interruptible(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)
@@ -147,7 +147,7 @@ def _fill_table(cursor: "Cursor", query: Query, words: str) -> tuple[EngineColum
 
 
 def _in_our_words(make: Callable[[], object], file: str) -> None:
-    """Run something there, or raise an error in our words, as its own quote values."""
+    """Run a call to PostgreSQL; its errors are reworded, because they quote values."""
     state: str | None = ""
     try:
         make()

@@ -1,6 +1,6 @@
-"""A table that stays where it is, and the SQL of its counts, as trees of expressions in the dialect of each engine.
+"""SQL that counts a table in place, as expression trees in the dialect of each engine.
 
-Columns are called by their place, c0, c1 and so on, inside every statement: any name may be that of another column.
+Inside every statement, columns are named by position (c0, c1, ...): any other name may be that of another column.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ Kind = Literal["text", "float", "other"]
 
 @dataclass(frozen=True)
 class EngineColumn:
-    """A column of a table that stays where it is."""
+    """A column of a table that an engine counts in place."""
 
     name: str
     kind: Kind = (
@@ -39,7 +39,7 @@ class EngineColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Engine(ABC):
-    """What can count the records of a table where they are.
+    """An engine that counts the records of a table in place.
 
     Statements see the table through a view, or a temporary table, of their own.
     """
@@ -54,7 +54,7 @@ class Engine(ABC):
 
     @abstractmethod
     def fetch(self, query: exp.Query) -> pl.DataFrame:
-        """Return the rows of a query: counts, of a table too large or too secret to be fetched itself."""
+        """Return the rows of a query: counts of a table that is too large or too confidential to fetch."""
 
 
 def names_of(columns: Sequence[EngineColumn]) -> list[str]:
@@ -63,12 +63,12 @@ def names_of(columns: Sequence[EngineColumn]) -> list[str]:
 
 
 def kind_of(kind: pl.DataType) -> Kind:
-    """Return the kind of a column of this type."""
+    """Return the kind of a column with this type."""
     return "text" if kind == pl.String else "float" if kind.is_float() else "other"
 
 
 def as_in_file(frame: pl.DataFrame, schema: pl.Schema, file: str) -> pl.DataFrame:
-    """Return the rows of a query, columns by place in the types that a file has for us."""
+    """Return the rows of a query; columns named by position have the types of the file as cloister reads it."""
     types = {f"c{number}": kind for number, kind in enumerate(schema.values())}
     casts = [pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns]
     refusal = InputError(
@@ -78,7 +78,7 @@ def as_in_file(frame: pl.DataFrame, schema: pl.Schema, file: str) -> pl.DataFram
 
 
 def parquet_schema(path: Path, shown: str) -> pl.Schema:
-    """Return the types that a Parquet file has for us."""
+    """Return the types of a Parquet file as cloister reads it."""
     refusal = InputError(f"{shown} is not a whole Parquet file: export or copy it again.", file=shown)
     schema = translate_errors(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
     check_names(list(schema), shown)
@@ -86,12 +86,12 @@ def parquet_schema(path: Path, shown: str) -> pl.Schema:
 
 
 def place(number: int) -> str:
-    """Return the name of a column by its place."""
+    """Return the name of a column by its position."""
     return f"c{number}"
 
 
 def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
-    """Return the table with columns called by their place, and null as the only missing value.
+    """Return the table with columns named by position, and null as the only missing value.
 
     ``wanted``: columns; None for all, as a statement on one of thousands must not name the others
     """
@@ -112,21 +112,21 @@ def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
 
 
 def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
-    """Return how many records have each combination of values in these columns: the columns by place, and ``n``."""
+    """Count the records with each combination of values in these columns: columns named by position, and ``n``."""
     chosen = [_place_column(engine, column) for column in columns]
     query = exp.select(*chosen, n_records()).from_(plain(engine, columns).subquery("t"))
     return query.group_by(*(column.copy() for column in chosen))
 
 
 def texts(engine: Engine, column: str) -> exp.Select:
-    """Return how many records have each value of a column, and its text there: ``value``, ``t``, ``n``."""
+    """Count the records with each value of a column, with the engine's text of the value: ``value``, ``t``, ``n``."""
     one = _place_column(engine, column)
     query = exp.select(exp.alias_(one.copy(), "value"), exp.alias_(as_text(one), "t"), n_records())
     return query.from_(plain(engine, [column]).subquery("s")).group_by(one.copy(), as_text(one))
 
 
 def n_records() -> exp.Expr:
-    """Return how many records there are: ``n``."""
+    """Count the records: ``n``."""
     return exp.alias_(exp.Count(this=exp.Star()), COUNT, quoted=True)
 
 
@@ -136,13 +136,13 @@ def as_text(expression: exp.Expr) -> exp.Expr:
 
 
 def key(expression: exp.Expr) -> exp.Expr:
-    """Return the text by which the value of an expression is joined; that of a missing one is empty."""
+    """Return the text that joins the values of an expression; empty for a missing value."""
     given = exp.DPipe(this=exp.Literal.string(GIVEN), expression=as_text(expression))
     return exp.func("COALESCE", given, exp.Literal.string(MISSING))
 
 
 def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
-    """Return what sorts an expression by the UTF-8 bytes of its text, missing first."""
+    """Return the sort key of an expression: the UTF-8 bytes of its text, missing first."""
     text = exp.func("COALESCE", as_text(expression), exp.Literal.string(""))
     if engine.dialect != POSTGRESQL:
         return text
@@ -154,7 +154,7 @@ def _place_column(engine: Engine, column: str) -> exp.Column:
 
 
 class IdCoverage(NamedTuple):
-    """How many records a table has, how many of them an id, and how many different ids there are."""
+    """The number of records in a table, of records with an id, and of distinct ids."""
 
     records: int
     given: int
@@ -173,7 +173,7 @@ def count_ids(engine: Engine, column: str) -> IdCoverage:
 
 
 def unique_share(engine: Engine, column: str) -> float:
-    """Return the share of the records whose value in a column no other has."""
+    """Return the share of records with a unique value in a column."""
     times = exp.column(COUNT, quoted=True)
     alone = exp.Sum(this=exp.case().when(times.copy().eq(1), exp.Literal.number(1)).else_(exp.Literal.number(0)))
     sums = [exp.cast(one, exp.DataType.Type.BIGINT) for one in (exp.Sum(this=times), alone)]
@@ -183,7 +183,7 @@ def unique_share(engine: Engine, column: str) -> float:
 
 
 def fetch_tally(engine: Engine, columns: Sequence[str]) -> pl.DataFrame:
-    """Return how many records have each combination of values in these columns, as a tally."""
+    """Count the records with each combination of values in these columns, as a tally."""
     frame = engine.fetch(tally(engine, columns))
     if not frame.height:
         raise InputError(f"{engine.file} has columns but no records.", file=engine.file)

@@ -1,4 +1,4 @@
-"""A column as it is judged: its distinct values, how many records have each, its name and its label."""
+"""A column under examination: its distinct values with their numbers of records, its name and its label."""
 
 import re
 from collections.abc import Callable
@@ -29,7 +29,7 @@ MOST_CODES = 10_000  # distinct values that are looked up in a classification
 
 @dataclass(frozen=True)
 class Guess:
-    """The role that is suggested for a column, and why, in a few words without values.
+    """The suggested role of a column, and the reason, in a few words without values.
 
     `sure` where name and content agree, `likely` by one of them, `not sure` where neither gives evidence.
     """
@@ -43,7 +43,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Column:
-    """A column to be judged."""
+    """A column under examination."""
 
     name: str
     label: str  # as Stata, SPSS and REDCap have it; "" where there is none
@@ -62,42 +62,42 @@ class Column:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of name and label."""
+        """The words of the column's name and label."""
         return frozenset(words_of(self.name)) | frozenset(words_of(self.label))
 
     @property
     def n_values(self) -> int:
-        """Distinct values."""
+        """The number of distinct values."""
         return len(self.values)
 
     @cached_property
     def n_present(self) -> int:
-        """Records with a value."""
+        """The number of records with a value."""
         return int(self.records.sum())
 
     @property
     def is_key(self) -> bool:
-        """Whether every record has a value, and another one."""
+        """Whether every record has a value, and no two records share one."""
         return self.n_values == self.n_rows
 
     @cached_property
     def alone(self) -> float:
-        """Share of the records with a value that no other record has."""
+        """The share of records with a unique value."""
         return float((self.records == 1).sum()) / max(1, self.n_present)
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The values as numbers; NaN where they are none."""
+        """The values as numbers; NaN if not a number."""
         plain = self.values.str.strip_chars()
         found = plain.cast(pl.Float64, strict=False).set(~plain.str.contains(NUMBER), None)
         return found.to_numpy().astype(np.float64)
 
     def share(self, chosen: NDArray[np.bool_]) -> float:
-        """Return the share of the records with a value whose value is chosen."""
+        """Return the share of the records with a value whose value is selected."""
         return float(self.records[chosen].sum()) / max(1, self.n_present)
 
     def share_like(self, pattern: str) -> float:
-        """Return the share of the records with a value whose whole value has this form."""
+        """Return the share of the records with a value whose complete value has this form."""
         return self.share(self.values.str.contains(f"^(?:{pattern})$").to_numpy())
 
     def mostly(self, pattern: str) -> bool:
@@ -121,7 +121,7 @@ class Column:
 
     @cached_property
     def is_measured(self) -> bool:
-        """Whether it has numbers with decimals, which no register gives to a person."""
+        """Whether the column has numbers with decimals, which no register assigns to a person."""
         numbers = self.numbers
         with np.errstate(invalid="ignore"):
             return self.are_numbers and self.share(numbers != np.floor(numbers)) > UNIQUE_SHARE
@@ -133,19 +133,19 @@ class Column:
 
     @cached_property
     def are_kinds(self) -> bool:
-        """Whether it has few values, or not too many and each that of several records."""
+        """Whether the column has few values, or a moderate number that each occur in several records."""
         return self.n_values <= FEW or (self.n_values <= MANY_KINDS and self.alone <= UNIQUE_SHARE)
 
     @cached_property
     def holds_codes(self) -> bool:
-        """Whether it holds codes of diagnoses, by name too: years and many other numbers are codes by their form."""
+        """Whether the column contains diagnosis codes, by form and name: years and other numbers look like codes."""
         if CODE_NAMES.search(plain_name(self.name)) is None or self.mostly(r"(18|19|20)[0-9]{2}"):
             return False
         return are_codes(self.values.head(MOST_CODES).to_list())
 
 
 def plain_name(column: str) -> str:
-    """Return a name in lower case, `AgeAtFirst` as `age_at_first`, with `_` for all else than letters and digits."""
+    """Return a name in lower case, `AgeAtFirst` as `age_at_first`, with `_` for all but letters and digits."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
     return re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
 

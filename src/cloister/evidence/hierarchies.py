@@ -1,4 +1,4 @@
-"""Hierarchies that fit what a column holds: ages, dates, numbers by their spread, codes of places, categories."""
+"""Suggest hierarchies for the content of a column: ages, dates, numbers by their spread, postal codes, categories."""
 
 import datetime
 import math
@@ -31,7 +31,7 @@ def ages(column: Column) -> str:
 
 
 def oldest_birth(today: datetime.date | None = None) -> int:
-    """Return the first year whose births are not those of people over 89."""
+    """Return the first year of birth of people who are not over 89."""
     return (today or datetime.date.today()).year - OLDEST
 
 
@@ -86,7 +86,7 @@ def postal(column: Column) -> str:
 
 
 def propose_hierarchy(text: pl.Series) -> str:
-    """Return a hierarchy for a column of which only the content is known, as on the command line.
+    """Suggest a hierarchy for a column by its content only, as on the command line.
 
     Numbers get intervals by their spread, dates periods, short codes of one length prefixes; all else is kept or
     suppressed. The hierarchy covers every value.
@@ -107,7 +107,7 @@ def propose_hierarchy(text: pl.Series) -> str:
 
 
 def covers(words: str, column: str, values: list[str]) -> bool:
-    """Whether a hierarchy takes all these values."""
+    """Whether a hierarchy covers all these values."""
     try:
         parse_hierarchy(words).bind(column, values)
     except InputError:

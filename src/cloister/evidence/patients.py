@@ -1,4 +1,4 @@
-"""Which column distinguishes patients, and which of several that do so distinguishes persons and not their stays."""
+"""Find the column that distinguishes patients; among several, the one that distinguishes persons, not their stays."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The role that a column seems to have, by content, name and label; undecided where none of them gives evidence.
+"""Suggest the role of a column by content, name and label; undecided if none of them gives evidence.
 
 A quasi-identifier needs evidence that outsiders may know it. A column is dropped where it identifies, and sensitive
 where it holds diagnoses or treatments. The rest is undecided: nobody has looked at it yet.
@@ -96,7 +96,7 @@ def suggest_role(column: Column) -> Guess:
 
 
 def build(column: Column, why: str, words: str, sureness: Sureness = "sure") -> Guess:
-    """Suggest a quasi-identifier with a hierarchy; values that it does not take are read as missing, if they are few.
+    """Suggest a quasi-identifier with a hierarchy; a few values that the hierarchy does not cover are read as missing.
 
     A column whose hierarchy fails all the same is dropped, with the reason.
     """

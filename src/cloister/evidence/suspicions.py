@@ -1,4 +1,4 @@
-"""What an undecided column looks like, in a few words: a hint for anyone who decides, never the decision."""
+"""Describe an undecided column in a few words: a hint for the user who decides, never a decision."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ NUTS = r"(AT|BE|BG|CH|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IT|LT|LU|LV|MT|NL|NO|P
 
 
 def suspicion(column: Column) -> str:
-    """Return what a column looks like, and how many values it has; never a value."""
+    """Describe a column by its form and number of values, never by a value."""
     looks = _of_dates(column) or _of_people(column) or _of_places(column) or _of_numbers(column)
     count = "one value in all records" if column.n_values == 1 else f"{column.n_values:,} values"
     return f"{looks}; {count}" if looks else f"{count}; nothing shows whether outsiders know it"

@@ -1,4 +1,4 @@
-"""The roles that the columns of a table seem to have, and how its missing values, numbers and dates are written."""
+"""Suggest the roles of the columns of a table, and the notation of its missing values, numbers and dates."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ OF_OTHER_NUMBERS = frozenset(
 
 @dataclass(frozen=True)
 class GuessedTable:
-    """What the columns of a table seem to be, and how its missing values, numbers and dates are written."""
+    """Suggested roles of the columns of a table, and the notation of its missing values, numbers and dates."""
 
     columns: list[Guess]
     missing: tuple[str, ...]
@@ -54,7 +54,7 @@ class GuessedTable:
 
 
 def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None = None) -> GuessedTable:
-    """Suggest the role of each column of a table, by all its rows.
+    """Suggest the role of each column of a table from all its rows.
 
     ``labels``: of columns, as Stata and SPSS have them; read like names
     """
@@ -141,7 +141,7 @@ def _are_days_in_one_number(values: pl.Series) -> bool:
 
 
 def missing_markers(texts: pl.DataFrame) -> tuple[str, ...]:
-    """Return how missing values are written: signs of that, and words of it in columns of numbers or dates."""
+    """Return the markers of missing values: signs such as a dash, and words in columns of numbers or dates."""
     markers = {marker.casefold() for marker in MISSING}
     has_marker = texts.select(pl.all().str.strip_chars().str.to_lowercase().is_in([*markers]).any())
     found = set()

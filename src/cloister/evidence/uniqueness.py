@@ -1,4 +1,4 @@
-"""How far a column singles people out together with the quasi-identifiers: what the custodian decides about."""
+"""Measure how many records a column makes unique together with the quasi-identifiers, for the custodian's decision."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ from .suspicions import suspicion
 
 
 def describe_columns(frame: pl.DataFrame, columns: Sequence[str], quasi_identifiers: Sequence[str]) -> dict[str, str]:
-    """Return what was found in each of some columns, in words without values.
+    """Describe the findings on columns in words, without values.
 
-    What it looks like, how many values it has, and how many records are unique with the quasi-identifiers and it.
+    For each: its form, the number of its values, and of records that are unique by it and the quasi-identifiers.
     """
     of_column = {name: Column.of(as_text(frame[name]), "") for name in columns}
     present = [name for name in quasi_identifiers if name in frame.columns]
@@ -23,7 +23,7 @@ def describe_columns(frame: pl.DataFrame, columns: Sequence[str], quasi_identifi
 
 
 def unique_with(found: dict[str, str], frame: pl.DataFrame, quasi_identifiers: Sequence[str]) -> dict[str, str]:
-    """Return the words with the number of records that are unique together with the quasi-identifiers."""
+    """Add to a description the number of records that are unique together with the quasi-identifiers."""
     classes = np.zeros(frame.height, dtype=np.int64)
     for name in quasi_identifiers:
         classes = refine(classes, number_values(as_text(frame[name])))

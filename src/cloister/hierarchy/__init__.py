@@ -1,6 +1,6 @@
-"""Coarser and coarser names for a value: intervals, prefixes, dates, diagnosis codes, files.
+"""Generalization hierarchies: intervals, prefixes, dates, diagnosis codes, files.
 
-The functions here make hierarchies; `bind` turns one into the `BoundHierarchy` of a column.
+The functions here create hierarchies; `bind` converts one into the `BoundHierarchy` of a column.
 """
 
 from collections.abc import Iterable
@@ -96,7 +96,7 @@ def suppress() -> SuppressHierarchy:
 def hierarchy_rows(
     rows: Iterable[Iterable[object]], *, name: str = "rows", missing_as: str | None = None
 ) -> FileHierarchy:
-    """Return the hierarchy of rows as they would be in an ARX file, where None is an empty cell.
+    """Return the hierarchy of rows in the form of an ARX file, where None is an empty cell.
 
     See `FileHierarchy`.
 

@@ -1,4 +1,4 @@
-"""A hierarchy as the user states it, the same bound to the values of one column, and what builders share."""
+"""A hierarchy as the user states it, its binding to the values of one column, and a base for builders."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -17,7 +17,7 @@ Leaves = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BoundHierarchy:
-    """The levels of one column: what each of its values is called at each level, and how much that covers.
+    """The levels of one column: the label of each value at each level, and the number of leaves that it covers.
 
     Attributes
     ----------
@@ -37,37 +37,37 @@ class BoundHierarchy:
 
     @property
     def n_levels(self) -> int:
-        """Number of levels, the original one included."""
+        """The number of levels, including the original."""
         return len(self.labels)
 
 
 @runtime_checkable
 class Hierarchy(Protocol):
-    """Coarser and coarser names for the values of a column, not yet bound to data."""
+    """A generalization hierarchy that is not yet bound to data."""
 
     @property
     def kind(self) -> str:
-        """What sort of hierarchy this is, as the manifest names it: `file`, `interval`, `prefix` ..."""
+        """The kind of hierarchy, as the manifest names it: `file`, `interval`, `prefix` ..."""
 
     @property
     def spec(self) -> str:
-        """How the user would write it on the command line; a file by its name, never by its path."""
+        """The hierarchy as written on the command line; a file by its name, never by its path."""
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that the hierarchy does not cover."""
+        """Return the distinct values that the hierarchy does not cover."""
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the hierarchy bound to these distinct values."""
 
 
 def texts_in_order(values: Sequence[str | None]) -> tuple[list[str], bool]:
-    """Return the distinct texts sorted by code point (the order of their UTF-8 bytes), and whether missing occurs."""
+    """Return the distinct texts sorted by code point (the order of UTF-8 bytes), and whether a value is missing."""
     distinct = set(values)
     return sorted(value for value in distinct if value is not None), None in distinct
 
 
 def require_cover(column: str, n_outside: int, n_values: int, problem: str, advice: str) -> None:
-    """Refuse a column of which some values are outside the hierarchy; counts them and says what to do."""
+    """Refuse a column with values outside the hierarchy; the message counts them and says what to do."""
     if n_outside:
         raise InputError(
             f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. ",
@@ -80,7 +80,7 @@ def require_cover(column: str, n_outside: int, n_values: int, problem: str, advi
 
 
 def group_sizes(labels: Sequence[str]) -> Leaves:
-    """Return for each value how many of the values share its label: (n_values,) int64."""
+    """Return the number of values that share the label of each value: (n_values,) int64."""
     sizes = Counter(labels)
     return np.fromiter((sizes[label] for label in labels), dtype=np.int64, count=len(labels))
 
@@ -94,7 +94,7 @@ def add_ends(
     n_leaves: int,
     is_beyond: Sequence[bool] | None = None,
 ) -> BoundHierarchy:
-    """Add the original level, the root and the missing value to the levels between.
+    """Add the original level, the root and the missing value to the intermediate levels.
 
     Missing values are a leaf of their own, apart from all others until the root; ``texts`` and ``n_leaves`` are without
     them.
@@ -129,7 +129,7 @@ Levels = tuple[Sequence[Sequence[str]], Sequence[Leaves], int]
 
 
 class BuiltHierarchy(Generic[Read]):
-    """What builders share: each value is read by itself, what cannot be read is outside."""
+    """The base of builders: each value is read by itself; unreadable values are outside."""
 
     def _read(self, text: str) -> Read | None:
         """What a value stands for; None where the hierarchy does not cover it."""
@@ -151,7 +151,7 @@ class BuiltHierarchy(Generic[Read]):
         """The levels of these distinct values, all of them covered."""
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that the hierarchy does not cover."""
+        """Return the distinct values that the hierarchy does not cover."""
         return [value for value in values if value is not None and self._read(value) is None]
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
@@ -165,7 +165,7 @@ class BuiltHierarchy(Generic[Read]):
 
 
 class NamedValues(BuiltHierarchy[str]):
-    """Hierarchies that name each value at each level; their domain is the distinct values present, all covered."""
+    """Hierarchies that label each value at each level; their domain is the distinct values present, all covered."""
 
     def _read(self, text: str) -> str | None:
         return text
@@ -179,12 +179,12 @@ class NamedValues(BuiltHierarchy[str]):
 
 
 def of_values_present(labels: Sequence[Sequence[str]], n_values: int) -> Levels:
-    """Return levels whose domain is the distinct values present."""
+    """Return levels with the distinct values present as their domain."""
     return labels, [group_sizes(level) for level in labels], n_values
 
 
 class MadeOfRecords:
-    """What hierarchies share that are known once the records are: `cut` makes them, others bind what it returns."""
+    """The base of hierarchies that depend on the records: `cut` creates them, and callers bind its result."""
 
     kind: ClassVar[str]
     stated: ClassVar[str]
@@ -200,7 +200,7 @@ class MadeOfRecords:
         return []
 
     def bind(self, column: str, _: Sequence[str | None]) -> BoundHierarchy:
-        """Refuse: how many records have each value is not known here."""
+        """Refuse to bind: the number of records with each value is not known here."""
         raise InputError(
             f"{self.spec} needs the records of column {column!r}, which are known where a table is protected in "
             "memory (",

@@ -1,6 +1,6 @@
-"""Builders of hierarchies and the words for them on the command line and in job files; or a file.
+"""Hierarchy builders and their words on the command line and in job files; or a hierarchy file.
 
-Dates are named by ever longer periods; codes are cut from the right, one character a level, or all at once.
+Dates are generalized to longer periods; codes lose characters from the right, one per level, or all at once.
 """
 
 import os
@@ -39,14 +39,14 @@ CHAINS = (("day", "month", "quarter", "year", "decade"), ("day", "week"))
 
 @dataclass(frozen=True)
 class PartialDate:
-    """A date, and how many parts of it are known: year; and month; and day. What is not known is 1."""
+    """A date with the number of its known parts: year; year and month; or all three. Unknown parts are 1."""
 
     day: date
     n_parts: int
 
     @classmethod
     def parse(cls, text: str) -> "PartialDate | None":
-        """Read `2024-05-17` (a time may follow), `2024-05` or `2024`; None for anything else."""
+        """Parse `2024-05-17` (a time may follow), `2024-05` or `2024`; return None for anything else."""
         if (day := day_of(text)) is not None:
             return cls(day, 3)
         match = CUT_SHORT.fullmatch(text.strip())
@@ -55,14 +55,14 @@ class PartialDate:
         return cls(date(int(match[1]), int(match[2] or 1), 1), 2 if match[2] else 1)
 
     def name(self, unit: str) -> str:
-        """Name the date by a unit, or by the parts that are known where the unit needs more."""
+        """Return the label of the date in a unit, or of its known parts if the unit needs more."""
         n_needed, name = UNITS[unit]
         return name(self.day) if self.n_parts >= n_needed else self.day.isoformat()[: 4 if self.n_parts == 1 else 7]
 
 
 @dataclass(frozen=True)
 class DateHierarchy(BuiltHierarchy[PartialDate]):
-    """Levels of dates: as recorded, one for each unit (`2024-05`, `2024-Q2`, `2024`, `2020s`, `2024-W07`), then `*`.
+    """Levels of dates: as recorded, one per unit (`2024-05`, `2024-Q2`, `2024`, `2020s`, `2024-W07`), then `*`.
 
     Values are ISO dates, `YYYY-MM-DD`, with or without a time after `T` or a space; the time and its zone are dropped
     from the first level on, and the date is taken as written. A date may be cut short, `YYYY-MM` or `YYYY`: it keeps
@@ -117,7 +117,7 @@ NO_PAD = "none"
 
 
 def lost_zeros(texts: Sequence[str]) -> bool:
-    """Whether codes are digits, some of them one short of the longest, of which none begins with 0, as numbers are."""
+    """Whether codes may have lost leading zeros: all digits, some one shorter than the longest, none begins with 0."""
     if not texts or not all(map(str.isdecimal, texts)):
         return False
     lengths = {*map(len, texts)}
@@ -126,7 +126,7 @@ def lost_zeros(texts: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class PrefixHierarchy(NamedValues):
-    """Levels that keep ever fewer of the first characters: `81367`, `8136*`, `813**`, `81***`, `8****`, `*`.
+    """Levels that keep fewer and fewer of the first characters: `81367`, `8136*`, `813**`, `81***`, `8****`, `*`.
 
     Level i keeps the first ``length - i`` characters and writes `*` for each position dropped; the last level is the
     root. A shorter code counts as padded on the right: at the level where its length is reached it joins the longer
@@ -187,7 +187,7 @@ class PrefixHierarchy(NamedValues):
 
 @dataclass(frozen=True)
 class SuppressHierarchy(NamedValues):
-    """Two levels: the value as it is, and `*`; every value is covered."""
+    """Two levels: the original value and `*`; every value is covered."""
 
     kind: ClassVar[str] = "suppress"
     spec: ClassVar[str] = "suppress"
@@ -203,7 +203,7 @@ CUTS = "cuts="
 
 
 class Builder(NamedTuple):
-    """One word that makes hierarchies of the words after its colon, if it takes any."""
+    """A keyword that creates hierarchies from the words after its colon, if it accepts any."""
 
     usage: str
     meaning: str
@@ -261,7 +261,7 @@ BUILDERS: dict[str, Builder] = {
 
 
 def describe_builders() -> tuple[tuple[str, str], ...]:
-    """Return usage and meaning of every builder, for help texts."""
+    """Return the usage and meaning of every builder for help texts."""
     return tuple((builder.usage, builder.meaning) for builder in BUILDERS.values())
 
 
@@ -287,7 +287,7 @@ def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
 
 
 def names_hierarchy(spec: str, kind: str) -> bool:
-    """Whether these are the words for a hierarchy of this kind, as its builder writes them, or the name of a file.
+    """Whether a text names a hierarchy of this kind: the words of its builder, or the name of a file.
 
     Opens no file, whatever the words are.
     """
@@ -341,7 +341,7 @@ def _number(text: str, name: str) -> int:
 
 
 def _decimal(text: str) -> Number:
-    """Return a number as it is written: one with a decimal point is no whole number, whatever its value."""
+    """Parse a number as written: with a decimal point it is not a whole number, whatever its value."""
     return Decimal(text.strip()) if DECIMAL_NUMBER.fullmatch(text.strip()) else _number(text, "interval")
 
 

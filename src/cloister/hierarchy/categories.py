@@ -1,4 +1,4 @@
-"""Categories in groups: as stated, the rare ones as one, or those together that are most alike in another column."""
+"""Groups of categories: as stated, rare ones merged, or similar ones merged by their values in another column."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def _check_nameable(spec: str, column: str, categories: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class KeepHierarchy(NamedValues):
-    """Levels of categories: the value; itself if it is kept, else `other`; then `*`."""
+    """Levels of categories: the value; the value if it is kept, else `other`; then `*`."""
 
     kept: tuple[str, ...]
     kind: ClassVar[str] = "keep"
@@ -54,7 +54,7 @@ class KeepHierarchy(NamedValues):
 
 @dataclass(frozen=True)
 class RareHierarchy(MadeOfRecords):
-    """Levels of categories of which those with fewer records than `least` are `other`, known once the records are.
+    """Levels of categories: those with fewer records than `least` become `other`. They depend on the records.
 
     The released hierarchy is `keep:...` of the others, each of which has at least k records.
     """
@@ -73,7 +73,7 @@ class RareHierarchy(MadeOfRecords):
         return f"rare:{self.least}"
 
     def cut(self, column: str, texts: Sequence[str], k: int) -> KeepHierarchy:
-        """Return what is kept of the categories of a column: those with enough records, and k at least."""
+        """Return the hierarchy that keeps the categories of a column with enough records, at least k."""
         least = max(self.least, k)
         kept = sorted(value for value, n in Counter(texts).items() if n >= least)
         if not kept:
@@ -86,7 +86,7 @@ class RareHierarchy(MadeOfRecords):
 
 @dataclass(frozen=True)
 class GroupsHierarchy(NamedValues):
-    """Levels of categories: the value; the group that holds it, named after its members; then `*`.
+    """Levels of categories: the value; its group, named after its members; then `*`.
 
     What is in no group is `other` from the first grouped level on, or `any other` where a group is called so.
 
@@ -135,7 +135,7 @@ class GroupsHierarchy(NamedValues):
 
 @dataclass(frozen=True)
 class SimilarHierarchy(MadeOfRecords):
-    """Levels of categories that are grouped by what their records have in another column, known once the records are.
+    """Levels of categories grouped by the values of their records in another column. They depend on the records.
 
     Categories of k records or more begin as groups of their own, all others are `other`. The two groups are joined
     whose joining loses least of what they say of the other column (mutual information), again and again; every time
@@ -158,7 +158,7 @@ class SimilarHierarchy(MadeOfRecords):
         return f"similar:{self.other}"
 
     def cut(self, column: str, pairs: Sequence[tuple[str, str]], k: int) -> GroupsHierarchy:
-        """Return the groups of a column, from the pairs of its values and those of the other column."""
+        """Return the groups of a column, from its pairs of values with the other column."""
         every: dict[Group, Counter[str]] = {}
         for value, other in pairs:
             every.setdefault((value,), Counter())[other] += 1
@@ -181,7 +181,7 @@ class SimilarHierarchy(MadeOfRecords):
 
 
 def _lost(one: Counter[str], two: Counter[str]) -> float:
-    """Return the information about the other column that is lost where two groups are joined, in nats of records."""
+    """Return the information about the other column that is lost by merging two groups, in nats times records."""
 
     def information(counts: Counter[str]) -> float:
         return sum(n * log(n) for _, n in sorted(counts.items())) - log(counts.total()) * counts.total()

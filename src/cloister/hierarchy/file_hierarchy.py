@@ -1,7 +1,7 @@
-"""A hierarchy that someone wrote down, one row of labels for each value: rows, or a file in the form of ARX.
+"""A hierarchy written by the user, one row of labels per value: rows, or a file in the form of ARX.
 
-Before it is used: whether it is a legal one, and what each level does to a column. Legal is every value once, levels
-that nest, one root. Answers are in line numbers, not labels; a preview shows labels, for the owner's eyes.
+Before use, check that the hierarchy is legal, and preview each level. In a legal hierarchy every value occurs once,
+levels nest, and there is one root. Problems name lines, not labels; a preview shows labels, for the data owner only.
 """
 
 import csv
@@ -28,7 +28,7 @@ LABELS_SHOWN = 3  # how many labels a preview shows of a level
 
 @dataclass(frozen=True)
 class HierarchyProblem:
-    """One reason why a hierarchy cannot be used."""
+    """A reason why a hierarchy cannot be used."""
 
     kind: str  # `empty`, `ragged`, `duplicate`, `no-root`, `header`, `two-roots` or `not-nested`
     message: str
@@ -36,7 +36,7 @@ class HierarchyProblem:
 
 
 def check_rows(rows: Rows, lines: Sequence[int] = ()) -> list[HierarchyProblem]:
-    """Return what is wrong with the rows of a hierarchy, original value first, root last; nothing if it is legal.
+    """Return the problems of hierarchy rows (original value first, root last); empty if the hierarchy is legal.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class LevelPreview:
 def preview(
     hierarchy: Hierarchy, values: Iterable[str | None] | Mapping[str | None, int], column: str = "values"
 ) -> tuple[LevelPreview, ...]:
-    """Return the groups that the values form at each level; repeated values count as often as they are given.
+    """Return the groups of the values at each level; repeated values count as often as they occur.
 
     ``values``: one for each record, or how many records have each
     """
@@ -165,12 +165,12 @@ class FileHierarchy:
 
     @property
     def spec(self) -> str:
-        """Name of the file."""
+        """The name of the file."""
         return self.name
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The leaves: what the file lists, whether it occurs or not."""
+        """The leaves: all values listed in the file, whether they occur or not."""
         return tuple(self._row_of)
 
     @cached_property
@@ -182,7 +182,7 @@ class FileHierarchy:
         return tuple(map(Counter, zip(*self.rows, strict=True)))
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that the file does not list."""
+        """Return the distinct values that the file does not list."""
         return [value for value in values if value is not None and value not in self._row_of]
 
     def _n_written_otherwise(self, texts: Sequence[str]) -> int:
@@ -236,7 +236,7 @@ TREE_LINE = re.compile(r"(.+?) has:? (.+)")
 
 
 def _plainly(text: str) -> str:
-    """A value without what people write differently: case, spaces around it, a decimal zero."""
+    """Return a value without differences in spelling: case, surrounding spaces, a decimal zero."""
     return re.sub(r"\.0+$", "", text.strip().casefold())
 
 
@@ -252,7 +252,7 @@ def hierarchy_file(path: str | Path, *, delimiter: str | None = None, missing_as
 
 
 def check_file(path: str | Path, delimiter: str | None = None) -> list[HierarchyProblem]:
-    """Return what is wrong with a hierarchy file; raises InputError only if it cannot be read at all."""
+    """Return the problems of a hierarchy file; raises InputError only if the file cannot be read at all."""
     return check_rows(*_read_rows(Path(path), delimiter))
 
 

@@ -1,4 +1,4 @@
-"""ICD-9-CM and ICD-10-CM: their sections and chapters as ranges of categories, and the hierarchies made of them."""
+"""ICD-9-CM and ICD-10-CM: their sections and chapters as ranges of categories, and their hierarchies."""
 
 import csv
 import re
@@ -20,7 +20,7 @@ SPELLINGS = {
 
 
 class CodePath(NamedTuple):
-    """The names of one code from fine to coarse, between the code as recorded and the root."""
+    """The labels of one code from fine to coarse, between the recorded code and the root."""
 
     four_digits: str
     category: str
@@ -30,7 +30,7 @@ class CodePath(NamedTuple):
 
 @dataclass(frozen=True)
 class Classification:
-    """The tables of one classification."""
+    """The tables of a classification."""
 
     spelling: re.Pattern[str]
     sections: Mapping[str, str]
@@ -38,7 +38,7 @@ class Classification:
     codes: Mapping[str, int]
 
     def path(self, text: str) -> CodePath | None:
-        """Return the names of a code, with or without dot, in either case; None if its category is not known."""
+        """Return the labels of a code, with or without dot, in either case; None if its category is unknown."""
         match = self.spelling.fullmatch(text.strip().upper())
         if match is None or match.group(1) not in self.chapters:
             return None
@@ -49,7 +49,7 @@ class Classification:
 
 @lru_cache(maxsize=2)
 def load_classification(kind: str) -> Classification:
-    """Return the tables of `icd9` or `icd10`, read once."""
+    """Return the tables of `icd9` or `icd10`; they are read once."""
     spelling = SPELLINGS[kind]
     codes = {row["prefix"]: int(row["codes"]) for row in _read(f"{kind}_counts.csv")}
     categories = [prefix for prefix in codes if (match := spelling.fullmatch(prefix)) and not match.group(2)]
@@ -97,7 +97,7 @@ class IcdHierarchy(BuiltHierarchy[CodePath]):
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Every category of the classification."""
+        """Return every category of the classification."""
         return tuple(load_classification(self.kind).chapters)
 
     def _read(self, text: str) -> CodePath | None:

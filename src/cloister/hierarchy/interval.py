@@ -1,4 +1,4 @@
-"""Numbers named by ever wider intervals: on a grid of widths, between cut points, or near quantiles of a column."""
+"""Generalize numbers to wider intervals: on a grid of widths, between cut points, or near quantiles of a column."""
 
 import re
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def _state_number(number: Number) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """The unit in which numbers are counted, and how intervals of them are written."""
+    """The unit of numbers, and the notation of their intervals."""
 
     places: int = 0  # decimals of the unit
     # whether labels leave their upper end out, ``[9.5, 10)``, as decimals need; else it is within
@@ -48,7 +48,7 @@ class Scale:
 
     @classmethod
     def of(cls, numbers: Sequence[Number], example: str) -> "Scale":
-        """Return the scale of numbers as they were stated: with a decimal point in one, intervals are half-open."""
+        """Return the scale of numbers as stated: if one has a decimal point, intervals are half-open."""
         decimals = [one for one in numbers if isinstance(one, Decimal)]
         if any(type(one) is not int and not (isinstance(one, Decimal) and one.is_finite()) for one in numbers):
             raise InputError(f"interval needs numbers; write for example {example}.")
@@ -59,7 +59,7 @@ class Scale:
         return scale
 
     def read_open(self, text: str) -> tuple[bool, int] | None:
-        """Return whether a text such as `> 89` or `90+` goes up, and the number that it begins or ends with.
+        """Parse an open end such as `> 89` or `90+`: whether it goes up, and the number at its start or end.
 
         What goes up begins with the number; what goes down ends below it.
         """
@@ -73,7 +73,7 @@ class Scale:
         return is_up, bound + (1 if is_beside else 0)
 
     def units(self, number: Number) -> int:
-        """Return a number in units."""
+        """Convert a number to units."""
         return int(Decimal(number).scaleb(self.places))
 
     def read(self, text: str) -> int | None:
@@ -90,12 +90,12 @@ class Scale:
         return units if abs(units) < LARGEST else None
 
     def written(self, units: int) -> str:
-        """Return so many units as a number."""
+        """Convert units to a number."""
         text = format(Decimal(units).scaleb(-self.places), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
 
     def label(self, begin: int, end: int) -> str:
-        """Return the interval from one number of units to below another; one of them may be an open end."""
+        """Return the label of the interval from one number of units to below another; one end may be open."""
         if begin == BELOW or end == ABOVE:
             return f"<{self.written(end)}" if begin == BELOW else f">={self.written(begin)}"
         if self.is_half_open:
@@ -109,7 +109,7 @@ def _is_large(text: str) -> bool:
 
 
 def _refusal_of_texts(texts: Sequence[str]) -> tuple[str, str]:
-    """What is wrong with values that are no numbers, and what to do."""
+    """Describe values that are not numbers, and what to do."""
     numbers = setting("numbers", ["COLUMN"])
     if any(OPEN.fullmatch(text.strip()) for text in texts):
         advice: str = Message(
@@ -134,13 +134,13 @@ def _refusal_of_texts(texts: Sequence[str]) -> tuple[str, str]:
 
 
 class _Intervals(BuiltHierarchy[int]):
-    """What hierarchies of intervals share: a value stands for the largest whole number of units not above it."""
+    """The base of interval hierarchies: a value counts as the largest whole number of units not above it."""
 
     kind: ClassVar[str] = "interval"
 
     @property
     def scale(self) -> Scale:
-        """The unit of the numbers stated."""
+        """The unit of the stated numbers."""
         raise NotImplementedError
 
     @property
@@ -150,7 +150,7 @@ class _Intervals(BuiltHierarchy[int]):
 
     @property
     def decimal_spec(self) -> str:
-        """The words for it with half-open intervals: the first number of it as a decimal."""
+        """The command-line words with half-open intervals: the first number as a decimal."""
         return re.sub(r"-?[0-9]+", lambda first: f"{first[0]}.0", self.spec, count=1)
 
     def _read(self, text: str) -> int | None:
@@ -186,7 +186,7 @@ class _Intervals(BuiltHierarchy[int]):
 
 @dataclass(frozen=True)
 class IntervalHierarchy(_Intervals):
-    """Levels of intervals: the number as recorded, one level a width (`[40-44]`, `[40-49]`, `[40-59]`), then `*`.
+    """Levels of intervals: the number as recorded, one level per width (`[40-44]`, `[40-49]`, `[40-59]`), then `*`.
 
     Intervals begin at multiples of the width from ``bottom``, or from 0 where there is none, so that levels nest; one
     that would cross ``top`` ends there. At every level, that of the recorded numbers included, values of ``top`` and
@@ -228,7 +228,7 @@ class IntervalHierarchy(_Intervals):
 
     @cached_property
     def scale(self) -> Scale:
-        """The unit of the numbers stated."""
+        """The unit of the stated numbers."""
         bounds = [bound for bound in (self.bottom, self.top) if bound is not None]
         return Scale.of([*self.widths, *bounds], "interval:5,10,20/top=90/bottom=0")
 
@@ -306,7 +306,7 @@ class CutHierarchy(_Intervals):
 
     @cached_property
     def scale(self) -> Scale:
-        """The unit of the numbers stated."""
+        """The unit of the stated numbers."""
         return Scale.of([cut for level in self.cuts for cut in level], "interval:cuts=0,2,18,65")
 
     @property
@@ -332,7 +332,7 @@ GRIDS = [lead * 10**power for power in range(14, -1, -1) for lead in (5, 2, 1)]
 
 @dataclass(frozen=True)
 class QuantileHierarchy(MadeOfRecords):
-    """Levels of intervals that hold about equally many records: what they are is known once the records are.
+    """Levels of intervals with about equal numbers of records. The intervals depend on the records.
 
     Each cut point is the roundest number (a multiple of 1, 2 or 5 times a power of ten) between the k-th record below a
     quantile and the k-th above it: no value that fewer than k records decide. The released hierarchy is that of the cut
@@ -359,12 +359,12 @@ class QuantileHierarchy(MadeOfRecords):
         return f"quantile:{','.join(map(str, self.parts))}"
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that are no numbers."""
+        """Return the distinct values that are not numbers."""
         scale = Scale(QUANTILE_PLACES)
         return [value for value in values if value is not None and scale.read(value) is None]
 
     def cut(self, column: str, texts: Sequence[str], k: int) -> CutHierarchy:
-        """Return the cut points for the records of a column, each with k records or more on either side of it."""
+        """Return the cut points for the records of a column, each with at least k records on either side."""
         outside, scale = self.outside(sorted(set(texts))), Scale(QUANTILE_PLACES)
         require_cover(column, len(outside), len(set(texts)), *_refusal_of_texts(outside))
         units = np.sort(np.array([scale.read(text) for text in texts], dtype=np.int64))

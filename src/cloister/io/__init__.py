@@ -1,4 +1,4 @@
-"""Bytes <-> columns: tables from files, databases and dataframes, written to files of a folder that appears whole."""
+"""Read tables from files, databases and dataframes; write files to a folder that appears complete or not at all."""
 
 from cloister.io.codes import CodeColumns, CodeSource, EventColumns, EventSource, code_events, code_lists
 from cloister.io.columns import as_text, distinct_values, plain_columns

@@ -1,4 +1,4 @@
-"""Auxiliary attributes: what is known of patients besides codes, a row a patient, joined by id, released as it is."""
+"""Auxiliary attributes: columns about patients besides codes, one row per patient, joined by id, released unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from .frames import from_native
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributesTable:
-    """Auxiliary columns of some patients, in their order."""
+    """Auxiliary columns of patients, one row per patient in the order given."""
 
     frame: pl.DataFrame  # (n_patients,) rows of text, null where missing; without the id
     name: str
 
     def of(self, patients: NDArray[np.int64]) -> "AttributesTable":
-        """Return the rows of some patients, by their places."""
+        """Return the rows at these positions."""
         return AttributesTable(self.frame[patients], self.name)
 
 
 def lacking() -> InputError:
-    """Return what is said where a release with auxiliary attributes is compared with an original without."""
+    """Return the message for a release with auxiliary attributes whose original has none."""
     return InputError(
         "The release has auxiliary columns, and the file that they come from is needed to compare them. Give ",
         setting("attributes"),

@@ -1,6 +1,6 @@
-"""Codes of patients in a table that was read: all of a patient a line, one a line, or coded events with ages.
+"""Extract patients' codes from a table: one patient per line, one code per line, or coded events with ages.
 
-Ages are written in one way, or counted from dates.
+Ages are written in one canonical form, or computed from dates.
 """
 
 import re
@@ -34,13 +34,13 @@ def _notes(roles: Sequence[tuple[str, str | None, str | None]], rest: Sequence[s
 
 
 def note_not_released(columns: Sequence[str]) -> str:
-    """Return the note on columns of a file that a release does not have."""
+    """Return the note on file columns that are not released."""
     return f"columns not released: {name_few(columns)}"
 
 
 @dataclass(frozen=True)
 class CodeColumns:
-    """Columns of a file of codes, None: the first of the usual names is taken; and what separates codes in a cell.
+    """Columns of a file of codes, None: the first of the usual names; and the separator of codes in a cell.
 
     ``separator``: one text beside white space; None: commas, semicolons and bars, and the brackets and quotes of a list
     """
@@ -74,7 +74,7 @@ def split_at(cells: pl.Series, separator: str | None) -> pl.Series:
 
 @dataclass(frozen=True)
 class CodeSource:
-    """Codes as they were read."""
+    """Codes read from a table."""
 
     # text; wide: all codes of a record, separated by white space; long: one code; null where there is none
     cells: pl.Series
@@ -93,7 +93,7 @@ class CodeSource:
 
 
 def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ()) -> CodeSource:
-    """The codes of a table: wide, one record a line, codes separated by spaces; or long, one code a line.
+    """Return the codes of a table: wide (one record per line, codes separated by spaces) or long (one code per line).
 
     Examples
     --------
@@ -169,7 +169,7 @@ def _likely_id(frame: pl.DataFrame, columns: Sequence[str]) -> str:
 
 
 def _code_columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColumns:
-    """Return which column is what; one of ``codes`` and ``code`` is None."""
+    """Assign columns to their purposes; one of ``codes`` and ``code`` is None."""
     header = Header(file, present, (*ID_NAMES, *CODES_NAMES, *CODE_NAMES), "id,codes")
     header.check(wanted.id, wanted.codes, wanted.code)
     all_of_them, one = setting("codes"), setting("code")
@@ -238,7 +238,7 @@ AgeUnit = Literal["years", "days"]
 
 @dataclass(frozen=True)
 class EventColumns:
-    """Columns of a file of events; None: the first of the usual names is taken."""
+    """Columns of a file of events; None: the first of the usual names."""
 
     id: str | None = None  # column that distinguishes patients
     code: str | None = None  # column with one code
@@ -270,7 +270,7 @@ class EventColumns:
 
 @dataclass(frozen=True)
 class EventSource:
-    """Coded events as they were read, none of them incomplete."""
+    """Coded events read from a table; all are complete."""
 
     # ids, codes, ages: text, one an event, none missing, without spaces around; ages are numbers from 0 on, each
     # written in the shortest way
@@ -289,7 +289,7 @@ class EventSource:
     def refuse(
         self, wrong: pl.Series, what: str, advice: str, column: str | None, count: tuple[int, int] | None = None
     ) -> None:
-        """Refuse events that are wrong, if any is; see `_refuse`."""
+        """Refuse invalid events; see `_refuse`."""
         _refuse(self, wrong, what, advice, column, count)
 
 
@@ -301,7 +301,7 @@ def _refuse(
     column: str | None,
     count: tuple[int, int] | None = None,
 ) -> None:
-    """Say of records that are wrong what they are, how many of how many, where the first is, and what to do.
+    """Refuse invalid records: state the fault, their number, the line of the first, and the remedy.
 
     ``count``: how many of how many; records by default
     """
@@ -322,7 +322,7 @@ Refuse = Callable[[pl.Series, str, str, str | None], None]
 
 
 def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -> EventSource:
-    """The coded events of a table, one a line; codes are text always, ages labels where they were released.
+    """Return the coded events of a table, one per line; codes are text, and released ages are labels.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -
 
 
 def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventColumns:
-    """Return which column is what, with all names filled in."""
+    """Assign columns to their purposes, and fill in all names."""
     anchor = None if wanted.anchor == FIRST else wanted.anchor
     header = Header(file, present, (*ID_NAMES, *CODE_NAMES, *AGE_NAMES), "id,code,age")
     header.check(wanted.id, wanted.code, wanted.age, wanted.date, anchor)
@@ -393,7 +393,7 @@ def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> E
 
 
 def _plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
-    """Return ages as text, equal numbers alike: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50."""
+    """Return ages as text, in one form for equal numbers: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50."""
     text = as_text(column)
     written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
     odd = [age for age, plain in written.items() if plain is None]
@@ -403,7 +403,7 @@ def _plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
 
 
 def _plain(age: str, *, is_number: bool) -> str | None:
-    """The shortest text of an age; None where it is none."""
+    """Return the shortest text of an age; None for anything else."""
     text = age.strip()
     if is_number and "e" in text.lower():  # how a floating-point number may be written
         text = format(Decimal(text), "f")
@@ -417,7 +417,7 @@ def _plain(age: str, *, is_number: bool) -> str | None:
 def _ages_from_dates(
     dates: pl.Series, anchor: pl.Series | None, ids: pl.Series, unit: AgeUnit, file: str, refuse: Refuse
 ) -> pl.Series:
-    """Completed years, or days, from the date of each event to count from; None: the first date of its patient."""
+    """Compute ages in completed years, or days, from a reference date; None: the first date of each patient."""
     days = _as_dates(dates, file, refuse)
     if anchor is None:
         starts = pl.DataFrame({"id": ids, "date": days}).select(pl.col("date").min().over("id")).to_series()
@@ -431,7 +431,7 @@ def _ages_from_dates(
 
 
 def completed_years(starts: pl.Series, ends: pl.Series) -> pl.Series:
-    """Return how many years were completed from one date to another; below 0 where the end lies before the start.
+    """Count the completed years from one date to another; negative if the end is before the start.
 
     Examples
     --------

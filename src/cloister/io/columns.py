@@ -1,6 +1,6 @@
-"""Columns of every origin made alike: names that tell apart, types that are plain, one way to say missing, one text.
+"""Normalize columns of any origin: distinct names, plain types, one missing value, one canonical text.
 
-Also how messages may name the columns of a file, as its first line may be a record, and usual names of codes.
+Also decide how messages name columns (the first line of a file may be a record), and list usual names of codes.
 """
 
 import os
@@ -27,7 +27,7 @@ _YEARS = (1, 9999)
 
 
 def check_names(names: Sequence[object], file: str | None = None) -> None:
-    """Refuse column names that are not text, empty, or not different; said by position, as a name may be a value."""
+    """Refuse column names that are not text, empty, or repeated; messages give positions, as a name may be a value."""
     where = f"{file}: " if file else ""
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
@@ -49,7 +49,7 @@ def check_names(names: Sequence[object], file: str | None = None) -> None:
 
 
 def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
-    """``frame`` with plain types, and null as the only missing value.
+    """Return ``frame`` with plain types, and null as the only missing value.
 
     Categories and bytes become text, an empty text and NaN become null, a column of nulls alone is text. -0.0 becomes
     0.0, as rows that are sorted by equal texts would otherwise keep the order of the input.
@@ -65,7 +65,7 @@ def plain_columns(frame: pl.DataFrame, file: str | None = None) -> pl.DataFrame:
 
 
 def _check_years(series: pl.Series, file: str | None) -> None:
-    """Refuse dates that are no days: databases and Parquet have an infinity, which Polars cannot write as text."""
+    """Refuse infinite dates of databases and Parquet: Polars cannot write them as text."""
     if not isinstance(series.dtype, pl.Date | pl.Datetime):
         return
     low, high = (
@@ -83,7 +83,7 @@ def _check_years(series: pl.Series, file: str | None) -> None:
 
 
 def as_text(series: pl.Series) -> pl.Series:
-    """The canonical text of a column: String, null where missing.
+    """Return the canonical text of a column: String, null where missing.
 
     Equal numbers have one text whatever their type: an integral float is written as an integer (pandas turns integers
     with missing values into floats), any other float as the shortest text that reads back the same. Booleans are
@@ -113,7 +113,7 @@ def as_text(series: pl.Series) -> pl.Series:
 
 
 def pack_text(column: pl.Series, *, always: bool = False) -> pl.Series:
-    """The text of a column as numbers of its sorted values: an Enum, of one byte to four a cell.
+    """Encode a column of text as numbers of its sorted values: an Enum of one to four bytes per cell.
 
     Equality, order and counts are those of the text; what looks into it takes `as_text`, or `map_categories`. Where
     most cells are different, text stays text, unless it is ``always`` to be numbers.
@@ -126,13 +126,13 @@ def pack_text(column: pl.Series, *, always: bool = False) -> pl.Series:
 
 
 def map_columns(work: Callable[[T], pl.Series], columns: Iterable[T]) -> list[pl.Series]:
-    """Work on columns, as many at a time as there are processors: Polars uses one processor for a column."""
+    """Apply a function to columns in parallel, one column per processor: Polars uses one processor for a column."""
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         return list(pool.map(work, columns))
 
 
 def repack_text(column: pl.Series) -> pl.Series:
-    """The text of a column packed by the values that stand there, and no others."""
+    """Repack a packed column of text, with only the values that occur in it."""
     there = as_text(column.unique()).drop_nulls().sort()
     if not isinstance(column.dtype, pl.Enum) or 2 * there.len() > column.len():
         return pack_text(as_text(column))
@@ -146,7 +146,7 @@ def as_held(column: pl.Series) -> pl.Series:
 
 
 def map_categories(text: pl.Series, judge: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """What is said of each cell of text; of a packed column once for each of its values."""
+    """Apply a function to each cell of text; in a packed column, once for each distinct value."""
     if not isinstance(text.dtype, pl.Enum):
         return judge(text)
     return judge(text.dtype.categories).gather(text.to_physical()).alias(text.name)
@@ -163,14 +163,14 @@ def code_texts(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
 
 
 def as_numbers(columns: Sequence[pl.Series]) -> list[pl.Series]:
-    """Columns of text as numbers, the same for the same text in any of them, in its order; missing stays missing."""
+    """Encode columns of text as numbers: equal texts get equal numbers, in text order; missing stays missing."""
     texts = [as_text(one.unique()).alias("text") for one in columns]
     kind = pl.Enum(pl.concat(texts).drop_nulls().unique().sort() if texts else [])
     return [one.cast(kind).to_physical() for one in columns]
 
 
 def distinct_values(column: pl.Series) -> list[str | None]:
-    """Distinct values of any column as text, by UTF-8 bytes, missing last if it occurs."""
+    """Return the distinct values of a column as text, sorted by UTF-8 bytes; missing is last if it occurs."""
     distinct = as_text(column.unique())
     distinct = distinct if isinstance(column.dtype, pl.Enum) else distinct.unique()  # other values may have one text
     values: list[str | None] = distinct.sort(nulls_last=True).to_list()
@@ -201,7 +201,7 @@ def _not_plain(series: pl.Series, found: str, file: str | None) -> InputError:
 
 
 def display_name(path: Path) -> str:
-    """The name of a file as text, without its folder; bytes of it that are not UTF-8 are replaced."""
+    """Return the name of a file without its folder; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
@@ -248,12 +248,12 @@ def list_columns(names: Sequence[str], header: Sequence[str] | None = None) -> s
 
 
 def nearest_column(column: str, header: Sequence[str]) -> str:
-    """Return a sentence that names the column which was perhaps meant, with a space before it; empty if none is."""
+    """Return a sentence that suggests the nearest column name, after a space; empty if none is near."""
     return "" if any(map(looks_like_value, header)) else did_you_mean(column, header, repr)
 
 
 def check_header(frame: pl.DataFrame, file: str) -> None:
-    """Refuse a table of CSV whose first line looks like one of its records, where all columns would be shown.
+    """Refuse a CSV table whose first line looks like a record, in places that show all columns.
 
     A name that looks like a value is one if the column below it is full of values of the same shape: `2019` above
     counts, or a code above zeros and ones, is the name of a column.
@@ -273,7 +273,7 @@ def check_header(frame: pl.DataFrame, file: str) -> None:
 
 @dataclass(frozen=True)
 class Header:
-    """The columns of a file, as far as messages may name them."""
+    """The columns of a file that messages may name."""
 
     file: str
     present: Sequence[str]
@@ -285,13 +285,13 @@ class Header:
         return len(self.present) > 1 and named and not any(re.search(r"\s", name) for name in self.present)
 
     def listed(self) -> str:
-        """Return a sentence that lists the columns, where that gives no patient away."""
+        """Return a sentence that lists the columns, if that reveals no patient."""
         if self._are_names():
             return f"Its columns: {list_columns(self.present)}."
         return f"Its first line must name the columns, as in: {self.example}."
 
     def check(self, *wanted: str | None) -> None:
-        """Refuse a column that was asked for and is not there."""
+        """Refuse a requested column that does not exist."""
         column = next((name for name in wanted if name is not None and name not in self.present), None)
         if column is not None:
             hint = nearest_column(column, self.present) if self._are_names() else ""
@@ -299,7 +299,7 @@ class Header:
             raise InputError(message, file=self.file, column=column)
 
     def first(self, names: Sequence[str]) -> str | None:
-        """Return the first of these names that is there."""
+        """Return the first of these names that exists."""
         return next((name for name in names if name in self.present), None)
 
 
@@ -316,7 +316,7 @@ def text_of_codes(column: pl.Series, file: str) -> pl.Series:
 
 
 def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> None:
-    """Refuse a column that is not there, naming the nearest that is."""
+    """Refuse a column that does not exist; the message names the nearest column."""
     for column in wanted:
         if column not in present:
             raise InputError(

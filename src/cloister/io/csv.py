@@ -1,9 +1,9 @@
-"""A text file -> columns of text: unpacked, decoded and known to be text; which character separates the cells, where
-records begin and end, what they hold.
+"""Read a text file into columns of text: unpack, decode, check that it is text, detect the delimiter, and find the
+records and their cells.
 
-Decoding is done by Python's codecs, in memory: patient data are never written to a temporary file. Polars fills short
+Python's codecs decode in memory: patient data are never written to a temporary file. Polars fills short
 records with nulls and takes unbalanced quotes as they come, so both are checked here before it reads. The grammar is
-RFC 4180's: a cell is quoted as a whole, with its quotes doubled, or holds no quote at all.
+RFC 4180's: a cell is quoted completely, with its quotes doubled, or contains no quote.
 """
 
 import codecs
@@ -37,7 +37,7 @@ class Text(NamedTuple):
 
 
 def load_bytes(path: Path) -> bytes:
-    """Everything in the file ``path``."""
+    """Return the bytes of the file ``path``."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -52,7 +52,7 @@ def load_bytes(path: Path) -> bytes:
 
 
 def load_text(path: Path, encoding: str | None = None) -> Text:
-    """The text of the file ``path``, unpacked if it is gzip'd.
+    """Return the text of the file ``path``, unpacked if it is gzip'd.
 
     ``encoding``: how the bytes are to be decoded; None: a byte order mark decides, else UTF-8; nothing is guessed, as a
     wrong guess corrupts names
@@ -61,7 +61,7 @@ def load_text(path: Path, encoding: str | None = None) -> Text:
 
 
 def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
-    """The text that ``data``, which may be gzip'd, stand for."""
+    """Decode ``data``, which may be gzip'd, into text."""
     data = unpack(data, file)
     if data.startswith(_ZIP):
         raise InputError(f"{file} is a spreadsheet or a zip archive. Save it as CSV.", file=file)
@@ -80,7 +80,7 @@ def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
 
 
 def head_of(path: Path, encoding: str | None = None) -> bytes:
-    """The first lines of a UTF-8 file, which may be gzip'd: all whole lines of its first megabyte."""
+    """Return the first lines of a UTF-8 file, which may be gzip'd: all complete lines of its first megabyte."""
     data = first_bytes(path)
     if data.startswith(_GZIP):
         with gzip.open(path) as file:
@@ -97,7 +97,7 @@ def head_of(path: Path, encoding: str | None = None) -> bytes:
 
 
 def first_bytes(path: Path) -> bytes:
-    """The first megabyte of a file."""
+    """Return the first megabyte of a file."""
     try:
         with path.open("rb") as file:
             return file.read(_HEAD_BYTES)
@@ -111,7 +111,7 @@ def is_packed(path: Path) -> bool:
 
 
 def unpack(data: bytes, file: str) -> bytes:
-    """``data``, or what is packed in them if they are gzip'd."""
+    """Return ``data``, unpacked if they are gzip'd."""
     if not data.startswith(_GZIP) and not file.lower().endswith(".gz"):
         return data
     return translate_errors(lambda: gzip.decompress(data), _not_whole(file))
@@ -122,7 +122,7 @@ def _not_whole(file: str) -> InputError:
 
 
 def _transcode(data: bytes, file: str, encoding: str) -> bytes:
-    """``data`` as UTF-8, without a byte order mark."""
+    """Return ``data`` as UTF-8, without a byte order mark."""
     position = None
     try:
         data.decode(encoding).encode()
@@ -145,7 +145,7 @@ def _transcode(data: bytes, file: str, encoding: str) -> bytes:
 
 
 def _read_as_windows(data: bytes, encoding: str) -> str:
-    """Say how many characters cp1252, the usual encoding of Windows, would make of what is not UTF-8."""
+    """Count characters, lines and letters beyond ASCII if the text is cp1252, the usual encoding of Windows."""
     if codecs.lookup(encoding).name != "utf-8":
         return ""
     try:
@@ -162,7 +162,7 @@ def _read_as_windows(data: bytes, encoding: str) -> str:
 
 
 def is_text(word: str) -> bool:
-    """Whether a word can be written: JSON may name half a character, and a command line bytes that are not UTF-8."""
+    """Whether a word can be encoded: JSON may contain half a character, and a command line bytes that are not UTF-8."""
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -189,7 +189,7 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many lines and rows of a file were omitted, as its reader asked."""
+    """The numbers of lines and rows omitted from a file on request."""
 
     bad_lines: int = 0
     duplicates: int = 0
@@ -197,7 +197,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Source:
-    """A table as it was read."""
+    """A table read from a source."""
 
     frame: pl.DataFrame  # from CSV all columns are text, as written; null is the only missing value
     format: Literal["csv", "parquet"]
@@ -224,7 +224,7 @@ def csv_of(
     usual_delimiter: str | None = None,
     may_be_empty: bool = False,
 ) -> Source:
-    """The table in the content of a text file, which may be gzip'd; its cells as they are written."""
+    """Return the table in a text file, which may be gzip'd; cells keep their text."""
     text = text_of(content, file, reading.encoding)
     data, delimiter, dropped = text.data, reading.delimiter, 0
     if (stated := _STATED_DELIMITER.match(data)) is not None:
@@ -288,7 +288,7 @@ def _without_comments(data: bytes, file: str) -> tuple[bytes, list[str]]:
 
 
 def _with_whole_header(data: bytes, delimiter: str, file: str, notes: list[str]) -> bytes:
-    """Return a text whose header does not end in a delimiter that no record has; a note on that is added."""
+    """Remove a delimiter at the end of the header that no record has, and add a note."""
     mark = delimiter.encode()
     header, *records = _sample(data)
     is_too_long = header.rstrip(b"\r").endswith(mark) and bool(records)
@@ -300,14 +300,14 @@ def _with_whole_header(data: bytes, delimiter: str, file: str, notes: list[str])
 
 
 def _is_row_index(name: str, cells: pl.Series) -> bool:
-    """Whether a column is the row index that R and pandas write: whole numbers without a name, none of them twice."""
+    """Whether a column is a row index of R or pandas: distinct whole numbers under an empty name."""
     if name not in _NAMES_OF_INDEXES or cells.is_empty() or cells.null_count():
         return False
     return bool(cells.str.contains(r"^[0-9]+$").all()) and bool(cells.is_unique().all())
 
 
 def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
-    """The candidate that is in the header and equally often in each of the first records, outside quotes.
+    """Detect the delimiter: it occurs in the header and equally often in each of the first records, outside quotes.
 
     Of several, the one with the most cells. A header without any candidate is the name of one column; its cells are
     then separated by commas, in a file named ``.tsv`` by tabs, so that a second cell is found and reported.
@@ -333,7 +333,7 @@ def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
 
 
 def check_delimiter(delimiter: str) -> str:
-    """``delimiter``, if it can separate cells: one ASCII character that means nothing else in a text file."""
+    """Check a delimiter, and return it: one ASCII character that has no other meaning in a text file."""
     if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0':
         return delimiter
     raise InputError("A delimiter is one ASCII character other than a quote and the end of a line.")
@@ -351,7 +351,7 @@ def _sample(data: bytes) -> list[bytes]:
 
 
 def count_records(data: bytes, delimiter: str, file: str) -> int:
-    """Number of data records in ``data``, the header not counted.
+    """Count the records in ``data``, without the header.
 
     ``data``: UTF-8 text without NUL, that ends in a newline
     """
@@ -389,7 +389,7 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
 
 
 def without_bad_lines(data: bytes, delimiter: str) -> tuple[bytes, int]:
-    """Return the lines of ``data`` that are records with as many cells as the header, and how many are not."""
+    """Return the lines of ``data`` that have as many cells as the header, and the number of other lines."""
     marked, mark = _quoted_cell(delimiter).sub(lambda cell: b"q" * len(cell[0]), data), delimiter.encode()
     lines = marked.removesuffix(b"\n").split(b"\n")
     n_marks, kept, start = lines[0].count(mark), [], 0
@@ -421,7 +421,7 @@ def _mark_quoted_cells(data: bytes, delimiter: str) -> bytes:
 
 
 def line_of_record(data: bytes, delimiter: str, record: int) -> int:
-    """Return the line, from 1, at which a record begins, from 1 after the header, of a text that can be read."""
+    """Return the line where a record begins, both counted from 1 (records after the header), in a readable text."""
     return _line_of(record, _mark_quoted_cells(data, delimiter))
 
 

@@ -1,7 +1,7 @@
-"""Databases, opened for reading: DuckDB, closed to all but its own file, and any other through its ADBC driver.
+"""Read from databases: DuckDB, restricted to its own file, and any other database through its ADBC driver.
 
-What goes wrong is said without quoting them. PostgreSQL is asked in one transaction that only reads, whatever the query
-calls. The columns of SQLite have no types: each cell has one of its own.
+Messages never quote the database. Queries to PostgreSQL run in one read-only transaction, whatever functions they
+call. The columns of SQLite have no types: each cell has its own type.
 """
 
 import os
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class ArrowColumn(Protocol):
-    """A column of an answer, as PyArrow describes it."""
+    """A column of a query result, as PyArrow describes it."""
 
     name: str
     type: object
@@ -71,7 +71,7 @@ DUCKDB_REASONS = {
 
 
 def read_duckdb(query: Query, call: Call) -> pl.DataFrame:
-    """The table that a query gives; types that a release cannot hold become text."""
+    """Return the result of a query; types that a release cannot contain become text."""
     path = query.file()
     connection = translate_errors(lambda: _open_read_only(str(path)), cannot_open(path, query))
     call.cancel = connection.interrupt
@@ -106,7 +106,7 @@ def _open_read_only(path: str) -> "DuckDBPyConnection":
 def connect(
     path: str, *, read_only: bool = False, reads: Sequence[str] = (), **settings: Setting
 ) -> "DuckDBPyConnection":
-    """A connection whose SQL reaches nothing else: views and macros of a file are programs of its maker."""
+    """Open a connection whose SQL cannot leave its file: views and macros of a file are programs of its author."""
     import duckdb
 
     connection = duckdb.connect(path, read_only=read_only, config=SETTINGS | settings)
@@ -119,7 +119,7 @@ def connect(
 
 
 def duckdb_word(column: str, kind: str, query: Query) -> str:
-    """What is selected of a column of DuckDB: itself, or its text."""
+    """Return the SQL that selects a DuckDB column, as it is or as text."""
     if NESTED.fullmatch(kind):
         raise _nested_error(column, query)
     own = quote_name(column)
@@ -131,7 +131,7 @@ def _selecting(words: Sequence[str], query: Query) -> str:
 
 
 def cannot_open(path: Path, query: Query) -> InputError:
-    """The refusal of a file that cannot be opened."""
+    """Return the error for a file that cannot be opened."""
     return InputError(
         f"The database file {path.name} of {query.name} cannot be opened: it is not of DuckDB or of a newer version, "
         "may not be read, or is being written by another program."
@@ -139,7 +139,7 @@ def cannot_open(path: Path, query: Query) -> InputError:
 
 
 def frame_of(relation: "DuckDBPyRelation") -> pl.DataFrame:
-    """The rows of a relation."""
+    """Return the rows of a relation."""
     return pl.DataFrame(_Stream(relation.__arrow_c_stream__()))
 
 
@@ -197,7 +197,7 @@ KINDS = ("text", "blob", "real", "integer")  # Types of a cell of SQLite
 
 
 def read_adbc(query: Query, call: Call) -> pl.DataFrame:
-    """The table that a query gives, by the driver that is called as the scheme of the address.
+    """Return the result of a query, through the driver named like the scheme of the address.
 
     A transaction that only reads is asked for; not every driver knows it. What was done is rolled back in any case.
     """
@@ -227,7 +227,7 @@ def _ask_database(
 
 
 def driver_of(scheme: str, query: Query) -> ModuleType:
-    """The module of a driver."""
+    """Import the module of a driver."""
     name = re.split(r"[.+-]", scheme)[0]
     with suppress(ImportError):
         if DRIVER.fullmatch(name):
@@ -238,7 +238,7 @@ def driver_of(scheme: str, query: Query) -> ModuleType:
 
 @contextmanager
 def open_cursor(connect: "Callable[[], Connection]", query: Query, call: Call) -> "Iterator[Cursor]":
-    """A cursor on a new connection; what was begun is undone, and both are closed."""
+    """Yield a cursor on a new connection; at the end, roll back and close both."""
     connection, said = None, ""
     try:
         connection = connect()
@@ -258,7 +258,7 @@ def open_cursor(connect: "Callable[[], Connection]", query: Query, call: Call) -
 
 
 def unreachable(said: str, query: Query) -> str:
-    """What is wrong with a connection, in our words."""
+    """Return the error for a failed connection, in our words."""
     user, password = ("PGUSER", "PGPASSWORD") if query.scheme.startswith("postgres") else (USER, PASSWORD)
     if re.search(r"authentication failed|no password supplied|role .* does not exist", said):
         return f"the database server refuses user or password. Give them in the environment, as {user} and {password}."
@@ -276,7 +276,7 @@ def unreachable(said: str, query: Query) -> str:
 
 
 def answer_of(query: Query, cursor: "Cursor", call: Call, ask: Callable[[], T]) -> T:
-    """The answer of the database, or an error in our words, as its own quote values."""
+    """Return the result of a call to the database; its errors are reworded, because they quote values."""
     state: str | None = None
     try:
         return ask()
@@ -299,7 +299,7 @@ def answer_of(query: Query, cursor: "Cursor", call: Call, ask: Callable[[], T]) 
 
 
 def _answers(cursor: "Cursor") -> bool:
-    """Whether the database is still there, though the statement failed."""
+    """Whether the database still answers after a statement failed."""
     connection = cursor.connection
     try:
         connection.rollback()
@@ -312,7 +312,7 @@ def _answers(cursor: "Cursor") -> bool:
 
 
 def fetch_all(cursor: "Cursor", query: Query) -> pl.DataFrame:
-    """All rows of the answer."""
+    """Return all rows of the result."""
     _names_of(cursor, query)
     frame = pl.from_arrow(cursor.fetch_arrow_table())
     assert isinstance(frame, pl.DataFrame)
@@ -326,7 +326,7 @@ def _names_of(cursor: "Cursor", query: Query) -> list[str]:
 
 
 def read_postgresql(query: Query, call: Call) -> pl.DataFrame:
-    """The table that a query gives; numeric, uuid, intervals, JSON and other types of its own become text.
+    """Return the result of a query; numeric, uuid, intervals, JSON and other types of PostgreSQL become text.
 
     User and password are libpq's matter: PGUSER, PGPASSWORD, PGPASSFILE, PGSERVICE.
     """
@@ -347,14 +347,14 @@ def read_postgresql(query: Query, call: Call) -> pl.DataFrame:
 
 
 def warn_superuser(cursor: "Cursor", call: Call) -> None:
-    """Note an account whose rights reach beyond the database: no transaction that only reads takes them back."""
+    """Warn of an account with rights beyond the database: a read-only transaction does not restrict them."""
     cursor.execute(POWERFUL)
     if (cursor.fetchone() or (0,))[0]:
         call.notes.append(TOO_POWERFUL)
 
 
 def postgresql_word(column: ArrowColumn, query: Query) -> str:
-    """What is selected of a column of PostgreSQL: itself, or its text."""
+    """Return the SQL that selects a PostgreSQL column, as it is or as text."""
     name = quote_name(column.name)
     kind = (column.metadata or {}).get(POSTGRESQL_TYPE, b"").decode()
     if str(column.type).startswith(("list", "large_list", "struct", "map")):
@@ -365,14 +365,14 @@ def postgresql_word(column: ArrowColumn, query: Query) -> str:
 
 
 def with_patience(url: str) -> str:
-    """The address, with a limit to how long connecting may take."""
+    """Return the address with a time limit for connecting."""
     if "PGCONNECT_TIMEOUT" in os.environ or re.search(r"[?&](connect_timeout|service)=", url):
         return url
     return f"{url}{'&' if '?' in url else '?'}connect_timeout={PATIENCE_S}"
 
 
 def read_sqlite(query: Query, call: Call) -> pl.DataFrame:
-    """The table that a query gives; a column with any text is text, one with any fraction is of fractions."""
+    """Return the result of a query; a column with any text becomes text, one with any fraction becomes fractions."""
     driver, address = driver_of("sqlite", query), f"file:{quote(str(query.file().absolute()))}?mode=ro"
 
     def ask(cursor: "Cursor") -> pl.DataFrame:

@@ -1,8 +1,8 @@
-"""A folder that appears whole or not at all, by itself or together with other folders and files.
+"""Write a folder atomically, alone or together with other folders and files.
 
-It is written inside ``.NAME.partial-XXXXXXXX``, which stands beside NAME and is for its owner alone. At the end it is
+It is written inside ``.NAME.partial-XXXXXXXX``, a folder next to NAME with access for its owner only. At the end it is
 renamed; an earlier one that it replaces changes places with it in one step of the system, so that no moment is without
-either. The partial folder holds what will be NAME, and a record that is locked as long as the run lives. The next run
+either. The partial folder contains the future NAME, and a record that is locked as long as the run lives. The next run
 in that folder removes only what it can take for ours: a folder of the same owner that nobody else can write to, with
 the record of a run on this machine that is no more. So nobody who can write beside it has us remove, or rename,
 anything else.
@@ -53,7 +53,7 @@ class Partial:
     earlier: Path
 
     def remove(self) -> None:
-        """Remove the folder and all in it, as far as that goes; the record last, by which the next run knows it."""
+        """Remove the folder and its content as far as possible; the record last: the next run recognizes it by that."""
         for place in (self.content, self.earlier, self.path):
             shutil.rmtree(place, ignore_errors=True)
         self.lock.close()
@@ -67,7 +67,7 @@ class Partial:
 
 
 def begin_partial(target: Path, *, is_file: bool) -> Partial:
-    """Make the folder beside ``target`` that a run writes to."""
+    """Create the partial folder next to ``target``."""
     path = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     if watcher is not None:
         os.write(watcher, os.fsencode(path.parent.absolute()) + b"\0")
@@ -97,7 +97,7 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
 
 
 def note_table(content: Path, table: str) -> None:
-    """Note beside what a run has written which table it makes stay in a database, before it does.
+    """Record the name of a table before the run commits it to a database.
 
     Anyone who removes the remains of the run, killed before its folder appeared, can name the table.
     """
@@ -109,7 +109,7 @@ def note_table(content: Path, table: str) -> None:
 
 
 def remove_dead_partials(folder: Path, *, with_tables: bool = False) -> dict[str, list[str]]:
-    """Remove what runs that were killed left in ``folder``; return by name the tables that they left in a database.
+    """Remove files of killed runs from ``folder``; return the names of the tables that they left in a database.
 
     An earlier release that such a run had moved away, where the system cannot exchange two folders in one step, is
     moved back.
@@ -183,7 +183,7 @@ def _record(name: str) -> bytes:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a folder, or a single file, is to appear."""
+    """The target of a folder or a single file."""
 
     target: Path  # must not exist, or be an earlier release and ``overwrite`` given; never a symbolic link
     overwrite: bool = False
@@ -206,7 +206,7 @@ class _Move:
 def release_folder(
     target: Path, *, overwrite: bool = False, is_earlier_release: Callable[[Path], bool] = lambda _: False
 ) -> Iterator[Path]:
-    """An empty folder (0700) to write to, which becomes ``target`` if the block ends without an exception.
+    """Yield an empty folder (0700); it becomes ``target`` if the block ends without an exception.
 
     See `appearing`, of which this is the case of one folder.
     """
@@ -216,7 +216,7 @@ def release_folder(
 
 @contextmanager
 def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
-    """Empty folders (0700), or paths of files, to write to: all appear if the block ends well, else none.
+    """Yield empty folders (0700), or paths of files: all appear if the block ends without an exception, else none.
 
     What was written is made readable by its owner alone, whatever the umask. On any exception, an interruption
     included, it is removed and all places are as they were. They appear in the order given, while requests to stop
@@ -324,7 +324,7 @@ def _undo(move: _Move) -> None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode, which tell a folder from another one of its name; None where there is none."""
+    """Return device and inode, which identify a folder; None if it does not exist."""
     if not os.path.lexists(path):
         return None
     found = path.lstat()
@@ -332,14 +332,14 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def is_about(error: OSError, folder: Path) -> bool:
-    """Whether ``error`` comes from writing to ``folder``: the disk is full or locked, or a path in it is named."""
+    """Whether ``error`` comes from writing to ``folder``: the disk is full or locked, or it names a path in it."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
         return True
     return isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)
 
 
 def make_private(folder: Path) -> None:
-    """Let the owner alone read ``folder`` and all in it, and see that all of it is on disk."""
+    """Make ``folder`` and its content readable by the owner only, and flush it to disk."""
     for parent, _, names in os.walk(folder, topdown=False):
         files = [path for name in names if not (path := Path(parent, name)).is_symlink()]
         for path, mode in [*((file, 0o600) for file in files), (Path(parent), 0o700)]:
@@ -348,7 +348,7 @@ def make_private(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """See that a file, or the names in a folder, are on disk, where the file system can tell."""
+    """Flush a file, or the names in a folder, to disk, where the file system supports it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -360,7 +360,7 @@ def sync(path: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two paths in one step; False, with nothing done, where the system cannot."""
+    """Exchange two paths in one step; return False, and do nothing, where the system cannot."""
     return rename_by_system(one, other, _EXCHANGE)
 
 
@@ -396,7 +396,7 @@ def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
 
 @contextmanager
 def stops_wait() -> Iterator[None]:
-    """Delay interruptions and requests to end that come during the block until it is left.
+    """Delay interruptions and requests to end until the block ends.
 
     Other threads than the main one are never interrupted, and nothing is done there.
     """

@@ -1,4 +1,4 @@
-"""Calls into other libraries: their error messages quote the data, and they must stay interruptible."""
+"""Call other libraries: replace their error messages, which quote the data, and keep calls interruptible."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -16,7 +16,7 @@ LEAVE_S = 2.0  # Seconds that are given to a statement to end, once it was asked
 
 
 def translate_errors(action: Callable[[], T], refusal: InputError) -> T:
-    """What ``action`` returns; any exception of its own is replaced by ``refusal``.
+    """Return the result of ``action``; any exception of its own is replaced by ``refusal``.
 
     Polars, DuckDB, pandas and the codecs put cell values into their messages. Their exception is forgotten before
     ``refusal`` is raised, so that neither ``__cause__`` nor ``__context__`` carries it.
@@ -31,7 +31,7 @@ def translate_errors(action: Callable[[], T], refusal: InputError) -> T:
 
 
 def interruptible(work: Callable[[], T], cancel: Callable[[], None] | None = None) -> T:
-    """Return what a long piece of work returns; anyone who interrupts it need not wait until it ends.
+    """Run a long call so that the user can interrupt it before it ends.
 
     Neither compiled loops nor drivers ask for signals. They run in a thread of their own, which is asked to end where
     there is a way to ``cancel``, and is left alone else: what it works on is in memory only.

@@ -1,7 +1,7 @@
-"""Any dataframe in, the same kind out.
+"""Convert dataframes: read any kind, and return the same kind.
 
-pandas, PyArrow and DuckDB are never imported: who hands over one of their objects has imported them. pandas is read and
-made without PyArrow, which it does not need either.
+pandas, PyArrow and DuckDB are never imported: a caller with one of their objects has imported them. pandas frames are
+read and created without PyArrow, which pandas does not need either.
 """
 
 import datetime
@@ -42,14 +42,14 @@ _OBJECTS: Final[tuple[tuple[type, pl.DataType | type[pl.DataType]], ...]] = (
 
 @dataclass(frozen=True)
 class NativeFrame:
-    """A user's dataframe, read."""
+    """A user's dataframe after reading."""
 
     frame: pl.DataFrame  # its columns in plain types; null is the only missing value; a pandas index is not among them
     back: Callable[[pl.DataFrame], object]
 
 
 def from_native(data: object) -> NativeFrame:
-    """The table in a pandas or Polars DataFrame, a Polars LazyFrame, a PyArrow Table or a DuckDB relation.
+    """Read the table in a pandas or Polars DataFrame, a Polars LazyFrame, a PyArrow Table or a DuckDB relation.
 
     ``data`` is left as it is. A DuckDB relation comes back on the connection of ``data``.
 
@@ -135,7 +135,7 @@ def _to_duckdb(frame: pl.DataFrame, relation: "duckdb.DuckDBPyRelation") -> "duc
 
 
 def from_pandas(data: "pandas.DataFrame") -> pl.DataFrame:
-    """The columns of a pandas DataFrame, without its index: NaN, None, NaT and NA are null; categories become text,
+    """Read columns of a pandas DataFrame, without its index: NaN, None, NaT and NA are null; categories become text,
     or, where they are ordered, an enumeration."""
     names, pandas = list(data.columns), _pandas()
     check_names(names)
@@ -148,7 +148,7 @@ def from_pandas(data: "pandas.DataFrame") -> pl.DataFrame:
 
 
 def to_pandas(frame: pl.DataFrame) -> "pandas.DataFrame":
-    """A pandas DataFrame of ``frame``, its index 0, 1, 2 ..."""
+    """Return ``frame`` as a pandas DataFrame with the index 0, 1, 2 ..."""
     pandas = _pandas()
     return pandas.DataFrame({series.name: _values(pandas, series) for series in frame.get_columns()})
 

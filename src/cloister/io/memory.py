@@ -1,4 +1,4 @@
-"""The memory that this process may still take: of the machine, of its container, and of its shell."""
+"""Find the memory available to this process, under the limits of the machine, its container and its shell."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ GROUP_FILES = Path("/sys/fs/cgroup")  # their files
 
 
 def memory_left() -> int:
-    """Return how many bytes there are at most: the memory of machine and container, and what ``ulimit -v`` leaves."""
+    """Return the available memory in bytes, under the limits of machine, container and ``ulimit -v``."""
     most = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_limits_of_groups()]
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY:

@@ -1,4 +1,4 @@
-"""Tables in files of Excel, Stata, SPSS and SAS, by readers and writers that the extra ``files`` installs.
+"""Read and write tables of Excel, Stata, SPSS and SAS, with libraries that the extra ``files`` installs.
 
 Values that all have a label in the file are read as their labels; numbers that are all whole, and times that are all
 midnight, are read as whole numbers and days, which these programs do not tell apart. What is written has a fixed time
@@ -59,12 +59,12 @@ _CREATED = (
 
 
 def program_of(path: Path) -> str | None:
-    """Return the program whose file this is, by its name; None for text and Parquet."""
+    """Return the program of a file, by the file's name; None for text and Parquet."""
     return KINDS.get(path.suffix.lower())
 
 
 def read_other(path: Path, encoding: str | None) -> Source:
-    """The table in a file of another program."""
+    """Return the table in a file of Excel, Stata, SPSS or SAS."""
     program, content = KINDS[path.suffix.lower()], load_bytes(path)  # which says what is wrong with the file itself
     if program == "R":
         raise InputError(
@@ -162,7 +162,7 @@ def _simpler(column: pl.Series) -> pl.Series:
 
 
 def check_writable(path: Path, names: Sequence[str]) -> None:
-    """Refuse a file that cannot be written, or names of columns that its program has not."""
+    """Refuse a file that cannot be written, or column names that its program does not allow."""
     end, program = path.suffix.lower(), program_of(path)
     if end not in _WRITERS:
         raise InputError(f"{path.name} must end in one of {', '.join(_WRITERS)}.", file=path.name)
@@ -180,7 +180,7 @@ def check_writable(path: Path, names: Sequence[str]) -> None:
 
 
 def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[str]], about: Mapping[str, str]) -> None:
-    """Write a new file of another program, readable by its owner alone; what is read back is compared.
+    """Write a new file of another program, readable by its owner only; read it back and compare.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[s
 
 
 def typed_texts(text: pl.Series) -> pl.Series:
-    """Numbers and days as such; never where two texts would become one, or a code lose its zeros."""
+    """Convert text to numbers and days; never where two texts would become equal, or a code would lose its zeros."""
     present = text.drop_nulls()
     if present.str.contains(_NUMBER).all():
         numbers = text.cast(pl.Float64)

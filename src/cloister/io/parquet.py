@@ -1,4 +1,4 @@
-"""Parquet files as tables, decoded by DuckDB.
+"""Read Parquet files with DuckDB.
 
 The reader of Polars can end the whole process on a damaged or hostile file: it asks for as much memory as a changed
 number says. DuckDB refuses such a file, or reads what is there. Types are those that Polars declares for the file.
@@ -25,14 +25,14 @@ def read_schema(data: bytes) -> pl.Schema:
 
 
 def count_records(data: bytes) -> int:
-    """Return how many records the file says that it has."""
+    """Return the number of records stated in the file."""
     with _in_memory(data) as path, connect(":memory:", reads=[path]) as connection:
         found = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [path]).fetchall()
     return int(found[0][0])
 
 
 def decode(data: bytes, schema: pl.Schema) -> pl.DataFrame:
-    """Return the table in the content of a file, in the types of its schema where these say what a number means."""
+    """Return the table in a file's content, with the types of its schema where these define the meaning of a number."""
     if any(isinstance(dtype, TOO_WIDE) for dtype in schema.values()):
         return pl.read_parquet(io.BytesIO(data))
     with _in_memory(data) as path, connect(":memory:", reads=[path], threads=os.cpu_count() or 1) as connection:

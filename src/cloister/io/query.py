@@ -1,4 +1,4 @@
-"""One question to a database: where it is, and the one SELECT that reads. Neither is ever shown."""
+"""A query to a database: its address and one SELECT statement. Messages never show either."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _SQLITE = b"SQLite format 3\0"
 
 @dataclass(frozen=True)
 class Query:
-    """A table that a database gives.
+    """A query whose result is a table.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Query:
 
     @property
     def scheme(self) -> str:
-        """What kind of database it is; of a path, the kind of the file."""
+        """The kind of database; for a path, the kind of file."""
         found = SCHEME.fullmatch(self.url)
         if found is not None:
             return found[1].lower()
@@ -50,7 +50,7 @@ class Query:
 
     @property
     def place(self) -> str:
-        """The address without its scheme: of a database in a file, its path."""
+        """The address without its scheme; for a database in a file, its path."""
         found = SCHEME.fullmatch(self.url)
         return self.url if found is None else found[2]
 
@@ -63,26 +63,26 @@ class Query:
 
     @property
     def select(self) -> str:
-        """The statement, without a semicolon or comments around it."""
+        """The statement, without semicolon and surrounding comments."""
         return the_one_select(self.query, self.scheme, self.name)
 
 
 @dataclass
 class Call:
-    """A question that is under way."""
+    """A running query."""
 
     cancel: Callable[[], None] | None = None
     doing: str = "connect"
     notes: list[str] = field(default_factory=list)
 
     def stop(self) -> None:
-        """Ask the database to stop."""
+        """Ask the database to stop the query."""
         if self.cancel is not None:
             self.cancel()
 
 
 def file_of(url: str) -> str | None:
-    """Return the path of a database in a file, as its address has it; None of one on a server.
+    """Return the path of a database in a file, as written in its address; None for a database on a server.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def file_of(url: str) -> str | None:
 
 
 def is_address(text: str) -> bool:
-    """Whether a word says where a database is, and not which file is to be read.
+    """Whether a word is the address of a database, not the path of a file.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def is_address(text: str) -> bool:
 
 
 def check_address(url: str, name: str) -> None:
-    """Refuse a text that is no address or holds a secret; messages show nothing of it."""
+    """Refuse a text that is not an address or contains a secret; messages show no part of it."""
     if not is_address(url) or not url.isprintable():
         raise InputError(
             f"The url of {name} names no database. It can be postgresql://host:port/database, duckdb:PATH, sqlite:PATH "
@@ -125,18 +125,18 @@ def check_address(url: str, name: str) -> None:
 
 
 def query_text(text: str) -> str:
-    """The SQL that a word stands for: itself, or what the file of this name holds, if it ends in ``.sql``."""
+    """Return the SQL of a word: the word itself, or the content of the file if it ends in ``.sql``."""
     return load_text(Path(text)).data.decode() if is_file_of_sql(text) else text
 
 
 def is_file_of_sql(text: str) -> bool:
-    """Whether a word names a file that holds the query."""
+    """Whether a word names a file that contains the query."""
     return re.fullmatch(r"\S+\.sql", text) is not None
 
 
 @cache
 def the_one_select(query: str, scheme: str, name: str) -> str:
-    """Return the one statement of a query, without a semicolon or comments around it."""
+    """Return the only statement of a query, without semicolon and surrounding comments."""
     refusal = InputError(
         f"The query of {name} cannot be read as SQL. Give one SELECT statement, as the database takes it."
     )
@@ -176,5 +176,5 @@ def _begins(path: Path) -> bytes:
 
 
 def quote_name(name: str) -> str:
-    """A name as standard SQL has it."""
+    """Quote a name as in standard SQL."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""A file or a query -> a table, whatever its format, with its cells and rows put in order as its reader asks.
+"""Read a file of any format, or a query, into a table, and clean its cells and rows as requested.
 
 Dates are read into ``YYYY-MM-DD``, numbers are given a decimal point, and what is neither may be made missing, so that
 nothing after the reading knows how a file was written. What does not fit is refused, by how many there are; whatever is
@@ -41,7 +41,7 @@ READERS = {"duckdb": read_duckdb, "postgresql": read_postgresql, "postgres": rea
 
 
 def read_table(path: str | Path | Query, *, usual_delimiter: str | None = None, **how: Unpack[HowRead]) -> Source:
-    """The table in a CSV file (gzip'd or not), a Parquet file or one of Excel, Stata, SPSS or SAS, or of a database.
+    """Read a table from a CSV file (gzip'd or not), a file of Parquet, Excel, Stata, SPSS or SAS, or a database.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _as_written(path: str | Path | Query, reading: ReadingWords, usual_delimiter
 
 
 def without_texts(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
-    """``frame`` with these texts made null in its columns of text."""
+    """Replace these texts by null in the text columns of ``frame``."""
     words = [word for word in missing if is_text(word)]
     if not words:
         return frame
@@ -88,7 +88,7 @@ def without_texts(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether ``path`` is to be read as Parquet: by its first and last bytes, else by its name."""
+    """Whether ``path`` is a Parquet file: by its name, else by its first and last bytes."""
     if path.suffix.lower() in (".parquet", ".pq"):
         return True
     try:
@@ -102,7 +102,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.DataFrame:
-    """The table in the content of a Parquet file; types are kept, categories become text."""
+    """Return the table in the content of a Parquet file; types are kept, categories become text."""
     refusal = InputError(f"{file} is not a whole Parquet file: export or copy it again.", file=file)
     if not data:
         raise InputError(f"{file} is empty.", file=file)
@@ -124,7 +124,7 @@ def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.Data
 
 
 def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
-    """The table that a query gives; types are kept where a release can hold them, others become text."""
+    """Return the result of a query; types are kept where a release can contain them, others become text."""
     call = Call() if call is None else call
     refusal = InputError(f"What the database gives for {query.name} cannot be read.", file=query.name)
     reader = READERS.get(query.scheme, read_adbc)
@@ -149,7 +149,7 @@ _PLAIN_NUMBER = r"^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*$"
 
 
 def clean_table(source: Source, reading: ReadingWords) -> Source:
-    """Return a table with its cells and rows put in order as its reader asks."""
+    """Clean the cells and rows of a table as requested."""
     if reading.decimal == ",":
         source = _with_points(source)
     if reading.numbers:
@@ -161,7 +161,7 @@ def clean_table(source: Source, reading: ReadingWords) -> Source:
 
 
 def _without_units(source: Source, names: Sequence[str]) -> Source:
-    """Read numbers with a currency or a unit, in the columns that are named: those with the unit that most have."""
+    """Read numbers with a currency or a unit in the named columns: those with the most frequent unit."""
     changed, notes = [], []
     for column in (one for one in _texts(source.frame) if one.name in names):
         parts = column.str.strip_chars().str.extract_groups(UNIT_NUMBER).struct
@@ -220,7 +220,7 @@ def with_decimal_points(texts: pl.DataFrame, file: str, share: float) -> pl.Data
 
 
 def _only(source: Source, kind: str, names: Sequence[str], fits: Callable[[pl.Series], pl.Series]) -> Source:
-    """Make missing what is no number, or no date, in the columns of text that are named."""
+    """Replace values that are not numbers, or not dates, by missing in the named text columns."""
     if absent := [name for name in names if name not in source.frame.columns]:
         raise InputError(
             setting(kind), f" names {absent[0]!r}, but {source.name} has no such column.", column=absent[0]
@@ -299,7 +299,7 @@ def _dates(column: pl.Series, form: DateFormat, file: str) -> pl.Series:
 
 
 def _without_repeats(source: Source, *, drop: bool) -> Source:
-    """Leave out rows that are equal to an earlier one in all columns, or refuse them."""
+    """Remove rows that equal an earlier row in all columns, or refuse them."""
     frame = source.frame.unique(maintain_order=True)
     repeats = source.frame.height - frame.height
     if not repeats:

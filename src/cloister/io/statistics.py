@@ -1,7 +1,7 @@
-"""Files of Stata, SPSS and SAS, read in a process of its own.
+"""Read files of Stata, SPSS and SAS in a separate process.
 
-Their reader is written in C, and a damaged or hostile file can end the process that reads it. Here that is not the one
-that serves pages or holds other data.
+Their reader is written in C, and a damaged or hostile file can crash the process that reads it. The separate process
+protects the one that serves pages or contains other data.
 """
 
 import io
@@ -19,7 +19,7 @@ Labels = Mapping[str, Mapping[object, str]]
 
 @dataclass(frozen=True)
 class StatisticsFile:
-    """What such a file holds."""
+    """The content of such a file."""
 
     frame: pl.DataFrame
     labels: Mapping[str, str]  # of columns
@@ -27,7 +27,7 @@ class StatisticsFile:
 
 
 def read_apart(reader: str, path: str, encoding: str | None) -> StatisticsFile:
-    """Return what a file holds; raises CalledProcessError where its reader fails or ends.
+    """Return the content of a file; raises CalledProcessError if its reader fails or ends.
 
     ``reader``: a function of pyreadstat
     """

@@ -1,4 +1,4 @@
-"""Tables whose equal records stand once, with how many there are; large ones are written and read some rows at a time.
+"""Tallies: distinct records with their counts. Large tallies are written and read in batches of rows.
 
 A tally is a frame with one more column, `RECORDS`, whose name no table can have. Every count of a frame goes through
 `count_records` or `n_records`, so that a table and its tally give the same figures.
@@ -52,22 +52,22 @@ LARGE_BYTES = 1 << 27  # The same of CSV, whose records are not counted for that
 
 
 def is_tally(frame: pl.DataFrame) -> bool:
-    """Whether the rows of a frame stand for several records each."""
+    """Whether a frame is a tally: each row represents one or more equal records."""
     return RECORDS in frame.columns
 
 
 def count_records(frame: pl.DataFrame) -> pl.Expr:
-    """Return the expression that counts the records of a group of a frame."""
+    """Return the expression that counts the records of a group."""
     return (pl.col(RECORDS).sum() if is_tally(frame) else pl.len()).cast(pl.Int64)
 
 
 def n_records(frame: pl.DataFrame) -> int:
-    """Return how many records a frame holds."""
+    """Return the number of records in a frame."""
     return int(frame[RECORDS].sum()) if is_tally(frame) else frame.height
 
 
 def records_of(frame: pl.DataFrame) -> pl.Series:
-    """Return how many records each row stands for, as Int64."""
+    """Return the number of records that each row represents, as Int64."""
     return frame[RECORDS].cast(pl.Int64) if is_tally(frame) else pl.ones(frame.height, dtype=pl.Int64, eager=True)
 
 
@@ -91,7 +91,7 @@ def first_records(frame: pl.DataFrame, n: int) -> pl.DataFrame:
 
 
 def tally_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the tally of a frame, or a tally whose equal rows are put together; in no particular order.
+    """Return the tally of a frame, or merge equal rows of a tally; in no particular order.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def tally_rows(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def is_large(path: Path) -> bool:
-    """Whether a file is better read as a tally than whole."""
+    """Whether a file is large enough to be read as a tally."""
     if not is_parquet(path):
         return program_of(path) is None and path.stat().st_size >= LARGE_BYTES
     refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
@@ -114,7 +114,7 @@ def is_large(path: Path) -> bool:
 
 
 def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column: str | None = None) -> None:
-    """Write the records of a tally, in its order, as the bytes that the records themselves would be written as."""
+    """Write the records of a tally, in its order; the bytes are the same as for the table itself."""
     check_names(table_columns(tally))
     if delimiter is not None:
         write_pieces(csv_pieces(_record_frames(tally, id_column), table_columns(tally), delimiter), path)
@@ -151,7 +151,7 @@ def _record_frames(tally: pl.DataFrame, id_column: str | None) -> Iterator[pl.Da
 
 
 def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -> pl.DataFrame:
-    """Return the runs of a file of ours, in its order, as a tally."""
+    """Return the runs of a released file, in its order, as a tally."""
     parts: list[pl.DataFrame] = []
     for frame in frames_of(path, delimiter):
         runs = _runs(frame, id_column)
@@ -162,7 +162,7 @@ def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -
 
 
 def frames_of(path: Path, delimiter: str | None, rows: int | None = None) -> Iterator[pl.DataFrame]:
-    """Yield the records of a file in its order, some at a time."""
+    """Yield the records of a file in its order, in batches."""
     refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
     if delimiter is None:
         lazy = pl.scan_parquet(path, glob=False)
@@ -182,7 +182,7 @@ def frames_of(path: Path, delimiter: str | None, rows: int | None = None) -> Ite
 
 
 def packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
-    """Return the records of a file of ours as packed text, of which only some at a time were text."""
+    """Return the records of a released file as packed text; they are packed in batches."""
     found = _packed_whole(frames_of(path, delimiter, PIECE))
     if not found.width:
         raise InputError(f"{path.name} has columns but no records.", file=path.name)
@@ -200,7 +200,7 @@ def _packed_whole(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def read_packed(path: str | Path, **how: Unpack[HowRead]) -> Source:
-    """Return what `read_table` does; of a large file packed text, of which only some lines at a time were text."""
+    """Read a table as `read_table` does; a large file becomes packed text, in batches of lines."""
     return _read_by_lines(Path(path), ReadingWords(**how)) or read_table(path, **how)
 
 
@@ -258,7 +258,7 @@ def _join_parts(before: pl.DataFrame, after: pl.DataFrame, id_column: str | None
 
 
 class _Digest(io.BytesIO):
-    """Takes what is written and keeps only the hash of it."""
+    """A writer that keeps only the hash of its input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -270,7 +270,7 @@ class _Digest(io.BytesIO):
 
 
 def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
-    """Yield the records of a released file in its order, some at a time where they are many."""
+    """Yield the records of a released file in its order, in batches if they are many."""
     if delimiter is not None and not is_large(path):
         reading = ReadingWords(encoding="utf-8", delimiter=delimiter, row_index=KEEP)
         return iter([csv_of(load_bytes(path), path.name, reading).frame])
@@ -278,7 +278,7 @@ def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]
 
 
 def is_as_written(path: Path, delimiter: str | None) -> bool:
-    """Whether a released file holds the bytes that are written of the table in it: one table has one file.
+    """Whether a released file is in canonical form: writing its table again gives the same bytes.
 
     Anything else that reads as the same table could carry a message: other spellings of cells, empty texts and NaN for
     missing values, bytes that no reader looks at, statistics, metadata, borders of row groups.
@@ -305,7 +305,7 @@ def read_tally(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> pl.DataFrame:
-    """Return a file of many records as a tally of them, some at a time."""
+    """Read a file of many records as a tally, in batches."""
     if not is_parquet(path):
         head = head_of(path, encoding)
         delimiter = check_delimiter(delimiter or detect_delimiter(head, path.name))

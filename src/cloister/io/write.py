@@ -1,7 +1,7 @@
-"""Files for their owner alone, whole or not there; columns -> CSV or Parquet that holds the values and nothing else.
+"""Write files that only their owner can read, complete or not at all; write columns as CSV or Parquet, values only.
 
-Both formats are read back by ``read_table`` as the same table: missing and empty are one, and CSV knows text alone.
-Cells of text that a spreadsheet would run as formulas are found, and escaped where that is asked for.
+Both formats are read back by ``read_table`` as the same table: missing and empty are the same, and CSV has only text.
+Text cells that a spreadsheet would run as formulas are found, and escaped on request.
 """
 
 import errno
@@ -40,13 +40,13 @@ _SENTENCES = {
 
 
 def cannot_write(name: str, error: OSError) -> InputError:
-    """The refusal that says why ``name`` cannot be written and what to do."""
+    """Return the error that explains why ``name`` cannot be written and what to do."""
     sentence = _SENTENCES.get(error.errno or 0) or f"the system refuses ({os.strerror(error.errno or errno.EIO)})"
     return InputError(f"{name} cannot be written: {sentence}.", file=name)
 
 
 def is_taken(path: Path) -> bool:
-    """Whether something stands at ``path``, be it a link to nothing."""
+    """Whether ``path`` exists, even as a broken link."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -58,7 +58,7 @@ def is_taken(path: Path) -> bool:
 
 @contextmanager
 def private_file(path: Path) -> Iterator[BinaryIO]:
-    """A new file open for writing, readable by its owner alone whatever the umask; on disk at the end."""
+    """Open a new file for writing, readable by its owner only whatever the umask; flush it to disk at the end."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -78,13 +78,13 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write ``data`` to a new file that its owner alone may read."""
+    """Write ``data`` to a new file that only its owner can read."""
     with private_file(path) as file:
         file.write(data)
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in 64 hexadecimal digits."""
+    """Return the SHA-256 of a file, in 64 hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -98,7 +98,7 @@ QUOTE = "'"  # Before a cell it makes spreadsheets take the rest as text
 
 
 def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
-    r"""Write a new CSV file (UTF-8, ``\n``), readable by its owner alone.
+    r"""Write a new CSV file (UTF-8, ``\n``), readable by its owner only.
 
     A missing value is an empty cell, quoted where it is alone in its line. Cells are quoted where the delimiter, a
     quote or a line break is in them; names, and the cells of a lone column, also where they hold a character that
@@ -108,14 +108,14 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
 
 
 def write_pieces(pieces: Iterator[bytes], path: Path) -> None:
-    """Write the pieces of a file of CSV."""
+    """Write the pieces of a CSV file."""
     header = next(pieces)  # before there is a file, so that what cannot be in CSV leaves none
     with private_file(path) as file:
         file.writelines(chain([header], pieces))
 
 
 def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: str) -> Iterator[bytes]:
-    """Yield the header of a CSV file, then its records, some at a time."""
+    """Yield the header of a CSV file, then its records in batches."""
     check_delimiter(delimiter)
     check_names(names)
     separators = "".join({delimiter, *CANDIDATES})
@@ -142,7 +142,7 @@ def _cells(frame: pl.DataFrame, delimiter: str, separators: str) -> pl.DataFrame
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    """Write a new Parquet file, readable by its owner alone.
+    """Write a new Parquet file, readable by its owner only.
 
     Types are plain: categories are written as text, as their type would list values that do not occur. Dictionary
     pages hold the values of their own column chunk. Row-group statistics would be a minimum and a maximum of released
@@ -156,7 +156,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
 
 def write_parquet_of(frames: pl.LazyFrame, file: BinaryIO, refusal: InputError) -> None:
-    """Write plain columns as Parquet, some rows at a time; the same bytes however they come."""
+    """Write plain columns as Parquet, in batches of rows; the bytes do not depend on the batches."""
     of_system = None
     try:
         frames.sink_parquet(
@@ -190,14 +190,14 @@ def _quoted_name(name: str, separators: str) -> str:
 
 
 def formula_columns(frame: pl.DataFrame) -> list[str]:
-    """Return the columns of which a cell, or the name, would be run: a sign that begins no plain number."""
+    """Return the columns whose name or cells a spreadsheet would run: a sign that begins no plain number."""
     texts = [as_text(one.unique()) for one in frame.get_columns()]
     runs = pl.select((_is_run(pl.lit(text)).any() | _is_run(pl.lit(text.name))).alias(text.name) for text in texts)
     return [name for name in runs.columns if runs[name][0]]
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with a quote before each cell of text that would be run.
+    """Put a quote before each text cell that a spreadsheet would run.
 
     A cell that would be run but for quotes before it gets one more, so that no two values become one.
     """

@@ -1,4 +1,4 @@
-"""What is compiled already, of which edition of the sources, and where: in the cache, or carried by a wheel.
+"""Find kernels that are already compiled from the current sources: in the cache, or in a wheel.
 
 A wheel for a platform carries compiled kernels (``make wheel``), made for a baseline that most of its processors have.
 They are looked for first; where processor, Numba, Python or source is another one, a kernel is compiled as ever.
@@ -51,7 +51,7 @@ def edition(module: str) -> str:
 
 @cache
 def remove_old_editions(folder: Path) -> None:
-    """Remove what was compiled from files as they were, or from files that are gone."""
+    """Remove kernels compiled from changed or deleted files."""
     for file in folder.iterdir():
         module = file.name.partition(".")[0]
         if not (SOURCES / f"{module}.py").exists() or f"-{edition(module)}." not in file.name:

@@ -1,4 +1,4 @@
-"""Numba as our kernels use it: where it caches, what it takes for one type, how it compiles."""
+"""Configure Numba for our kernels: cache, argument types and compilation."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What an adversary happens to know: seeded samples of each patient's values, the same for any levels and threads.
+"""The knowledge of an adversary: seeded samples of each patient's values, independent of levels and threads.
 
 Numbers are made of chains of keys, so that each follows from what it is for and from nothing that was drawn before.
 """
@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 
 class Known(NamedTuple):
-    """What there is to know of each patient, one quasi-identifier of claims after the other.
+    """The values of each patient that an adversary may know, one quasi-identifier of claims after the other.
 
     starts : (n_columns, n_patients + 1) int64; ``values[starts[h, i]:starts[h, i + 1]]`` are those of patient i, sorted
     """
@@ -102,7 +102,7 @@ def draw_values(
     *,
     is_numbered: bool = True,
 ) -> Draws:
-    """Sample the values that an adversary knows of given patients.
+    """Sample the values of given patients that an adversary knows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who fits what an adversary knows if values may be missing: flags say of whom, and how many of each column.
+"""Match patients with an adversary's knowledge if values may be missing: flags mark patients and counts per column.
 
 Whoever fits has each label known or may lack values of its column. That is a word of bits for each label, and one for
 each number of values of a column that may be lacking: 64 patients are counted at a time, and none by itself.
@@ -24,7 +24,7 @@ DENSE_CELLS = 4096
 
 
 class Room(NamedTuple):
-    """How many values of each column may be missing of each patient.
+    """The number of values of each column that may be missing for each patient.
 
     bits : (n_columns, cap, n_words) bit i of word w of ``[h, c - 1]``: whether c values of patient 64 w + i may be
     """

@@ -1,4 +1,4 @@
-"""Who fits what an adversary knows: their claims hold all of the values, as often as they are known; and who is picked.
+"""Match patients with an adversary's knowledge: their claims contain all known values, as often as known; and guess.
 
 The base values of a column are numbered so that the values of one label are neighbours at every level of the hierarchy.
 Then the sorted values of a patient are runs of labels at every level, and nothing is ever sorted again.
@@ -25,7 +25,7 @@ ALIKE = 1e-9
 
 
 class Question(NamedTuple):
-    """Draws, and where they are looked for."""
+    """Draws, and the patients to match them with."""
 
     draws: Draws
     recoding: Recoding
@@ -35,7 +35,7 @@ class Question(NamedTuple):
 
 
 class ReleasedValues(NamedTuple):
-    """What is released of each patient."""
+    """The released values of each patient."""
 
     known: Known  # released base values, renumbered and sorted by patient
     logs: NDArray[np.float64]  # logarithm of n! at n, as far as there are values of one column of one patient
@@ -264,7 +264,7 @@ def class_sizes(question: Question, span: Span, sizes: NDArray[np.int64], *, mos
 
 
 def are_contained(question: Question, span: Span, contained: NDArray[np.bool_]) -> None:
-    """Say of each draw of a span whether the released claims of its patient hold it, in place."""
+    """Check, in place, whether the released claims of each draw's patient contain the draw."""
     _check_question(question, span, contained)
     _mark_contained(question, span, contained)
 

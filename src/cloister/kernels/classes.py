@@ -1,4 +1,4 @@
-"""Equivalence classes: of rows at one transformation, with what is suppressed and lost; and by some columns alone."""
+"""Equivalence classes: of rows at one transformation, with suppression and loss; and by some columns only."""
 
 from typing import NamedTuple
 
@@ -368,7 +368,7 @@ def classes(cells: Cells, columns: NDArray[np.int64]) -> Grouping:
 def stand_out(
     cells: Cells, columns: NDArray[np.int64], covered: NDArray[np.bool_], alone: NDArray[np.bool_]
 ) -> Separated:
-    """Mark the rows that stand alone by these columns, and count classes and pairs of records not distinguished.
+    """Mark the rows that are unique by these columns, and count classes and pairs of records not distinguished.
 
     Parameters
     ----------

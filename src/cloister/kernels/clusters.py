@@ -44,7 +44,7 @@ class Scratch(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """What was found, and how far."""
+    """The clusters found so far."""
 
     member: NDArray[np.int32]  # (n_patients,) the sequence of each patient, cluster by cluster
     position: NDArray[np.int32]  # (n_pairs,) place of each of their pairs in the cluster's sequence, -1: suppressed

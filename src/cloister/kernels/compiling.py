@@ -81,7 +81,7 @@ def _is_compiled(kernel: str) -> bool:
 
 
 def compiles_only_ours() -> None:
-    """Say that this process compiles nothing but our kernels, before the first is loaded."""
+    """Declare, before the first kernel is loaded, that this process compiles only our kernels."""
     from cloister import kernels
 
     kernels.only_ours = True
@@ -107,7 +107,7 @@ def compile_kernels(method: str, progress: Progress | None = None) -> None:
 
 
 def say_first_call(method: str) -> None:
-    """Compile the kernels of a method where that is to be done, and say so in the log, shown by default."""
+    """Compile the kernels of a method if needed, and announce it in the log, which is shown by default."""
     if must_compile(method):
         getLogger("cloister").warning("Compiling for this machine, once; later calls begin at once.")
         compile_kernels(method)
@@ -145,7 +145,7 @@ def compile_all() -> None:
 
 
 def baseline_environment() -> str:
-    """Return what makes Numba compile for the baseline of a wheel, as ``NAME=VALUE`` for a shell."""
+    """Return the environment that makes Numba compile for the baseline of a wheel, as ``NAME=VALUE`` for a shell."""
     from cloister.kernels._cached import baseline
 
     _, processor, features = baseline() or ("", "", "")

@@ -1,4 +1,4 @@
-"""How many records hold a set of items that someone may know: for all sets of a size, and for single ones."""
+"""Count the records that contain a set of items known to an adversary: for all sets of a size, and for single sets."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class ItemSets(NamedTuple):
 
 
 class ItemRecords(NamedTuple):
-    """Records that hold each item: offsets (n_items + 1,) int64 into records (n_occurrences,) int32, ascending."""
+    """Records with each item: offsets (n_items + 1,) int64 into records (n_occurrences,) int32, ascending."""
 
     offsets: NDArray[np.int64]
     records: NDArray[np.int32]
@@ -40,7 +40,7 @@ class Starts(NamedTuple):
 
 
 class Tallies(NamedTuple):
-    """What the sets of one size tell.
+    """Counts over the sets of one size.
 
     least : (n_records,) int64, records that hold the rarest set of each record; 0 for records of fewer items
     """
@@ -216,7 +216,7 @@ def item_sets(offsets: NDArray[np.int64], items: NDArray[np.int32]) -> ItemSets:
 
 
 def records_of_items(sets: ItemSets, n_items: int) -> ItemRecords:
-    """Return the records that hold each of ``n_items`` items."""
+    """Return the records that contain each of ``n_items`` items."""
     offsets, places = by_number(sets.items, n_items)
     owner = np.repeat(np.arange(sets.offsets.size - 1, dtype=np.int32), np.diff(sets.offsets))
     return ItemRecords(offsets, owner[places])
@@ -249,7 +249,7 @@ def count_sets(sets: ItemSets, size: int, k: int) -> Tallies:
 def supports(
     sets: ItemSets, holders: ItemRecords, offsets: NDArray[np.int64], wanted: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return the number of records that hold each set wanted, shape (n_wanted,) int64.
+    """Return the number of records that contain each set wanted, shape (n_wanted,) int64.
 
     Parameters
     ----------
@@ -266,14 +266,14 @@ def supports(
 
 
 class Least(NamedTuple):
-    """Fewest records that hold a set, and whether that is proven."""
+    """The fewest records that contain a set, and whether that is proven."""
 
     records: int
     proven: bool
 
 
 def least_of(sets: ItemSets, holders: ItemRecords, record: int, size: int, enough: int, work: int) -> Least:
-    """Return how many records hold the rarest set of some items of a record, or at most ``enough`` as soon as known.
+    """Return how many records contain the rarest set of some items of a record, or at most ``enough`` as soon as known.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a search works on: distinct rows, maps and costs; what a transformation loses at least, and which wins a tie.
+"""The data of a search: distinct rows, maps and costs; lower bounds on losses, and the order of ties.
 
 A named tuple of arrays is one argument of a kernel.
 """
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
 
 class LevelMaps(NamedTuple):
-    """How codes rise from level to level.
+    """Maps of codes from level to level.
 
     up : flat table; ``up[start[j, a, b] + c]`` is the code at level b of what has code c at level a <= b
     """
@@ -45,7 +45,7 @@ class LevelMaps(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What a generalized value costs, in whole leaves, so that sums are exact in any order.
+    """The cost of each generalized value, in whole leaves, so that sums are exact in any order.
 
     leaves : flat int64; ``leaves[start[j, a] + c]`` is (leaves covered - 1) of code c at level a of attribute j
     """
@@ -98,7 +98,7 @@ def pack(sizes: NDArray[np.int64]) -> Packing:
 
 
 class Task(NamedTuple):
-    """What does not change during a search."""
+    """The constant data of a search."""
 
     rows: Rows
     maps: LevelMaps
@@ -140,7 +140,7 @@ MOST_FOUND = 64
 
 
 class Best(NamedTuple):
-    """What is known of good transformations.
+    """The best transformations found so far.
 
     levels : (n_attributes,) the reference: of the transformations found, the one of least loss, ties decided
     found : (MOST_FOUND, n_attributes) transformations found in this exploration, no dearer than the least then known
@@ -218,7 +218,7 @@ def _beats(maps, suppressed, levels, best):
 
 @inner
 def cannot_win(maps, loss, suppressed, lower, best):
-    """Whether nothing that loses at least this and suppresses at least that can win against what is known."""
+    """Whether no transformation with at least this loss and this suppression can beat the best known."""
     # Within the tolerance all stay: which of them wins is decided at the end, whatever the order of the work.
     if loss > best.loss[0] + TOLERANCE:
         return True

@@ -1,4 +1,4 @@
-"""Who has a value how often, and who is alike: sorted lists of patients, and bit sets where lists are long.
+"""Index patients by the values that they have, and by equal values: sorted lists, and bit sets for long lists.
 
 The base values of a column are numbered so that the values of one label are neighbours at every level of the hierarchy.
 Then the sorted values of a patient are runs of labels at every level, and nothing is ever sorted again.

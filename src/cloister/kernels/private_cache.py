@@ -1,4 +1,4 @@
-"""Where compiled kernels and templates are kept from one command to the next: a folder that nobody else may write."""
+"""The cache of compiled kernels and templates between commands: a folder that only the user can write to."""
 
 import os
 import stat
@@ -18,7 +18,7 @@ def _is_private(folder: Path) -> bool:
 
 
 def cache_folder(kind: str, sources: Path) -> Path | None:
-    """Return where things of a kind are cached; None where no folder is private.
+    """Return the cache folder for a kind of file; None if no folder is private.
 
     The folder follows from the interpreter, not from who calls it: what ``make`` compiled, the command finds compiled.
     In a virtual environment it is removed with it. It is named after the folder of the sources, since an environment

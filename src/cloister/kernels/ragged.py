@@ -1,4 +1,4 @@
-"""Lists of different lengths in one array, run after run: where each begins, whose a value is, who has one."""
+"""Ragged arrays: lists of different lengths in one array, with their starts, owners and postings."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ Integers = NDArray[np.int64]
 
 
 def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
-    """Return where each of some things of these lengths begins, one after the other, and the end."""
+    """Return the start of each of several runs with these lengths, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
@@ -45,12 +45,12 @@ def postings(items: NDArray[np.integer], owners: Integers, n_items: int) -> list
 
 
 def are_runs(offsets: Integers, end: int) -> bool:
-    """Return whether offsets say where runs begin, from 0 to the end."""
+    """Whether these are valid offsets of runs, from 0 to the end."""
     return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))
 
 
 def strictly_increasing(values: NDArray[np.int32], offsets: Integers) -> bool:
-    """Return whether values rise strictly within each run."""
+    """Whether values increase strictly within each run."""
     inside = np.ones(values.size, dtype=np.bool_)
     inside[offsets[:-1][np.diff(offsets) > 0]] = False
     return bool(np.all(np.diff(values, prepend=np.int32(-1))[inside] > 0))

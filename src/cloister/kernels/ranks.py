@@ -14,7 +14,7 @@ from .antichain import Antichain, inherits
 
 
 class KnownNodes(NamedTuple):
-    """What is known about the transformations of a lattice."""
+    """The known properties of the transformations of a lattice."""
 
     lowest: NDArray[np.int64]  # lowest, highest: (n_attributes,) levels that a transformation may have
     highest: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Putting the pieces of a release together at random: which row each subrecord and each code goes to.
+"""Reconstruct records at random from a disassociated release: assign each subrecord and each code to a row.
 
 Rows stand by cluster, the clusters in an order in which those of a joint cluster are neighbours. Random numbers come
 from a counter that the caller starts, so the same start gives the same rows.

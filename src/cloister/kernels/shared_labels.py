@@ -1,4 +1,4 @@
-"""What labels cost that several rows share: growing clusters, merging classes, the least common labels."""
+"""The cost of labels shared by several rows: growing clusters, merging classes, least common labels."""
 
 from typing import NamedTuple
 
@@ -70,7 +70,7 @@ def common_levels(
 
 
 class Prices(NamedTuple):
-    """What labels cost, and how far they may rise.
+    """The costs of labels, and their highest allowed levels.
 
     price : flat float64; ``price[start[j, a] + c]`` is the weighted loss of code c at level a of attribute j
     """

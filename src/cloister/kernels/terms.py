@@ -1,4 +1,4 @@
-"""Generalized terms as rows of bits: who holds a set of codes, and which two terms cost least together.
+"""Generalized terms as bit rows: count the records that contain a set of codes, and find the cheapest pair of terms.
 
 A *term* is a set of codes that are released as one; it is named by its smallest code. One bit a record.
 """

@@ -1,4 +1,4 @@
-"""Vertical partitioning: which codes of a group of records may stand together (VERPART), and the k^m test behind it.
+"""Vertical partitioning: assign the codes of a group of records to chunks (VERPART), and test k^m-anonymity.
 
 A *table* is a group of records with its codes numbered from 0. A *unit* is what must not be parted: one code, or all
 occurrences of a code where diagnoses repeat.
@@ -42,7 +42,7 @@ class Table(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What a chunk must satisfy: k^m-anonymity, and no pair of confidence ``threshold`` or more (above 1: any)."""
+    """The condition of a chunk: k^m-anonymity, and no pair of confidence ``threshold`` or more (above 1: any)."""
 
     k: int
     m: int

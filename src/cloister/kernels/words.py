@@ -1,4 +1,4 @@
-"""What kernels share: bits that are set, places in hash tables, random numbers from a counter; and counting sort.
+"""Shared by kernels: set bits, places in hash tables, random numbers from a counter, and counting sort.
 
 References
 ----------
@@ -16,7 +16,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @inner
 def bits_set(word):
-    """How many bits are set."""
+    """Count the set bits."""
     # Sums of neighbouring bits, pairs and nibbles; the product adds up all bytes in the highest one.
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -50,7 +50,7 @@ def scramble(counter):
 
 
 def starts_of(lengths: NDArray[np.number]) -> NDArray[np.int64]:
-    """Where each of some things of these lengths begins, one after the other, and the end."""
+    """Return the start of each of several runs with these lengths, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 

@@ -1,4 +1,5 @@
-"""Rules about groups of patients: yes or no. Each says what it looks at and whether it is monotone."""
+"""Privacy models: rules that a group of patients satisfies or violates. Each declares its inputs and whether it is
+monotone."""
 
 from .class_size import AverageRisk, DeltaPresence, KAnonymity, KMap, KPatients, NoAttack, PopulationRule
 from .closeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness, TCloseness

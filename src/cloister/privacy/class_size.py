@@ -1,4 +1,4 @@
-"""How many people a class holds: k-anonymity, no attack that pays, average risk; of a population k-map, presence."""
+"""Rules on class sizes: k-anonymity, no profitable attack, average risk; with a population: k-map, delta-presence."""
 
 import math
 from bisect import bisect_left
@@ -54,7 +54,7 @@ class KAnonymity(ClassRule):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least."""
+        """Minimum records of a class."""
         return self.k
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
@@ -86,7 +86,7 @@ class KPatients(ClassRule):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least: one of each patient."""
+        """Minimum records of a class: one per patient."""
         return self.k
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
@@ -133,7 +133,7 @@ class NoAttack(ClassRule):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least; of the numbers as they are written, so that 0.3 / 0.1 is 3."""
+        """Minimum records of a class; computed from the decimals as written, so that 0.3 / 0.1 is 3."""
         return math.floor(Fraction(repr(self.gain)) / Fraction(repr(self.cost))) + 1
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
@@ -167,7 +167,7 @@ class AverageRisk(TableRule):
     is_monotone = is_closed = True
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed; all of them if no other number will do."""
+        """Return how many of the smallest classes must be suppressed; all if no smaller number satisfies the rule."""
         if not len(sizes):
             return 0
         kept = np.arange(len(sizes), 0, -1)
@@ -191,12 +191,12 @@ class PopulationRule(ClassRule):
     source: str | None
 
     def with_population(self, population: object) -> Self:
-        """Return the rule with the table that its source named."""
+        """Return the rule with the table named by its source."""
         given: dict[str, object] = {"population": population, "source": None}
         return replace(self, **given)
 
     def _keep_name(self) -> None:
-        """A table that is given without a name is called ``population``."""
+        """Name a table without a name ``population``."""
         if self.population is None and self.name is None:
             raise InputError(f"{self.model} needs a population: a table of all people that the patients may be among.")
         name = "population" if self.name is None else self.name
@@ -261,16 +261,16 @@ class KMap(PopulationRule):
 
     @property
     def needs(self) -> str:
-        """What must be prepared: counts of the population table, or class sizes alone."""
+        """The required counts: of the population table, or class sizes only."""
         return "population" if self.size is None else "sizes"
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least; 1 with a table, or while the number of records is not known."""
+        """Minimum records of a class; 1 with a population table, or while the number of records is unknown."""
         return self.least or 1
 
     def in_sample(self, n_records: int) -> Self:
-        """Return the rule with the class size that an input of so many records needs; unchanged with a table."""
+        """Return the rule with the class size for an input of this many records; unchanged with a population table."""
         if self.size is None:
             return self
         if n_records > self.size:
@@ -288,7 +288,7 @@ class KMap(PopulationRule):
         return classes.sizes >= rule.class_size
 
     def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
+        """Return the rule in the form of the manifest."""
         described = super().describe()
         if self.size is None:
             del described["significance"]
@@ -366,7 +366,7 @@ class DeltaPresence(PopulationRule):
 
     @property
     def forbids_suppression(self) -> bool:
-        """Whether suppressing any class breaks the rule: its people would be absent for certain."""
+        """Whether suppressing any class breaks the rule: its people would certainly be absent."""
         return self.lower > 0
 
     def holds(self, classes: EquivalenceClasses) -> Mask:

@@ -1,6 +1,6 @@
-"""The sensitive values of a class are spread nearly as in the input: t-closeness, beta-likeness, delta-disclosure.
+"""Rules on the distribution of sensitive values, compared with the input: t-closeness, beta-likeness, delta-disclosure.
 
-How far they are from it is, for t-closeness, the earth mover's distance. With Q the shares of the values in a class and
+For t-closeness, the distance is the earth mover's distance. With Q the shares of the values in a class and
 P those in the input, the distance is the least work that turns one into the other, the work of moving a share being the
 share times how far apart the two values are, from 0 to 1. The distances below differ only in that ground distance.
 
@@ -188,11 +188,11 @@ class TCloseness(ClassRule):
 
     @property
     def needs(self) -> str:
-        """What must be prepared: values in their order, or in their groups, or neither."""
+        """The required structure of values: their order, their groups, or neither."""
         return DISTANCES[self.distance][0]
 
     def with_hierarchy(self, hierarchy: Any) -> "TCloseness":
-        """Return the rule with the hierarchy that its source named."""
+        """Return the rule with the hierarchy named by its source."""
         return replace(self, hierarchy=hierarchy, source=None)
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
@@ -256,7 +256,7 @@ class _Likeness(SensitiveRule):
 
     @abstractmethod
     def _limit(self, share: Figures) -> Figures:
-        """How far a value of this share in the input may gain, as a part of it."""
+        """Maximum relative gain of a value with this share in the input."""
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ class EnhancedBetaLikeness(_Likeness):
 
 
 def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[Figures], Figures]) -> Figures:
-    """By how much the largest gain of a recorded value passes its limit, shape (n_classes,); negative where none does.
+    """Excess of the largest gain of a recorded value over its limit, shape (n_classes,); negative where none is above.
 
     ``totals``, ``whole``: what shares are of: records of each class, shape (n_classes,), and of the input.
     """

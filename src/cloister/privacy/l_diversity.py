@@ -64,7 +64,7 @@ class LDiversity(ClassRule):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least: one for each value."""
+        """Minimum records of a class: one for each value."""
         return self.l
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
@@ -98,7 +98,7 @@ class EntropyLDiversity(SensitiveRule):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least: fewer than ``l`` values cannot have the entropy of ``l``."""
+        """Minimum records of a class: fewer than ``l`` values cannot have the entropy of ``l``."""
         return math.ceil(self.l * (1 - 2 * TOLERANCE))
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
@@ -147,7 +147,7 @@ class RecursiveLDiversity(SensitiveRule):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least: with counts of one, a tail of more than 1 / c after l - 1 values."""
+        """Minimum records of a class: with counts of one, a tail of more than 1 / c after l - 1 values."""
         return self.l + (math.floor(1 / self.c) if self.c > TOLERANCE else 0)
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
@@ -204,7 +204,7 @@ class AlphaKAnonymity(SensitiveRule):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least: ``k``, and as many values as have shares of ``alpha`` or less."""
+        """Minimum records of a class: ``k``, and as many values as have shares of ``alpha`` or less."""
         return max(self.k, math.ceil(1 / (self.alpha + 2 * TOLERANCE)))
 
     def holds(self, classes: EquivalenceClasses) -> Mask:

@@ -1,4 +1,4 @@
-"""Rules from words: those of the command line, ``MODEL=VALUES`` or ``MODEL:NAME=VALUES``, and those of a manifest."""
+"""Parse rules: from the command line, ``MODEL=VALUES`` or ``MODEL:NAME=VALUES``, and from a manifest."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ LONGEST_SHOWN = 100
 
 
 class _NotWritten(Exception):
-    """A text is not of the form of its rule."""
+    """A text does not have the form of its rule."""
 
 
 def parse_rule(text: str) -> PrivacyRule:
@@ -91,7 +91,7 @@ def _several(values: Sequence[str], n_values: int) -> Sequence[str]:
 
 
 def _numbers(kind: type[PrivacyRule], name: str, values: list[str]) -> PrivacyRule:
-    """The rule of so many numbers, each read as its field is declared, and of the column if it has one."""
+    """Parse a rule with this many numbers, each as its field declares, and its column if it has one."""
     read = [_whole if int in get_args(one.type) else _real for one in fields(kind) if one.name != "column"]
     numbers = [one(text) for one, text in zip(read, _several(values, len(read)), strict=True)]
     return kind(*numbers, *([name] if name else []))

@@ -1,6 +1,6 @@
-"""What a privacy rule is, what it may look at, and how it compares what it computes with a threshold.
+"""Privacy rules: their interface, their inputs, and the comparison of figures with thresholds.
 
-It sees class sizes, histograms of sensitive values, and population counts.
+A rule sees class sizes, histograms of sensitive values, and population counts.
 
 Figures are quotients, sums and logarithms of counts in floating point, thresholds are decimals. What differs by no more
 than ``TOLERANCE`` counts as equal, so that a class of one in ten has a share of 0.1: equal passes where the definition
@@ -24,7 +24,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Histogram:
-    """How the values of one sensitive column are spread over equivalence classes."""
+    """The distribution of the values of one sensitive column over equivalence classes."""
 
     start: NDArray[np.int64]  # (n_classes + 1,) int64, where the cells of each class begin in ``value`` and ``records``
     # (n_cells,) int64, number of a value in [0, n_values); each at most once in a class, ascending. Values are
@@ -39,14 +39,14 @@ class Histogram:
 
 
 class EquivalenceClasses(Protocol):
-    """The equivalence classes of a table at one transformation, as far as rules may see them."""
+    """The view that rules have of the equivalence classes of a table at one transformation."""
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Records of each class, shape (n_classes,), at least 1."""
+        """The records of each class, shape (n_classes,), at least 1."""
 
     def histogram(self, rule: "ClassRule") -> Histogram:
-        """Return the values of the column of a rule in each class."""
+        """Return the histogram of a rule's column in each class."""
 
     def population(self, rule: "ClassRule") -> NDArray[np.int64]:
         """Return the records of the rule's population table in each class, shape (n_classes,), from 0 on."""
@@ -57,7 +57,7 @@ class EquivalenceClasses(Protocol):
 
 @dataclass(frozen=True)
 class PrivacyRule(ABC):
-    """What all rules say of themselves. A rule is declared by its fields, which constraints mark, as in `AtLeast2`.
+    """The base of all rules. Fields declare a rule, and constraints mark the fields, as in `AtLeast2`.
 
     ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser
     transformation never suppresses more. ``is_closed``: two classes that satisfy it do so together; then a coarser
@@ -79,18 +79,18 @@ class PrivacyRule(ABC):
 
     @property
     def class_size(self) -> int:
-        """Records that a class needs at least if it is to satisfy the rule, whatever they are; 1 if that is unknown."""
+        """Minimum records of a class that can satisfy the rule, whatever its values; 1 if unknown."""
         return 1
 
     @property
     def about(self) -> str | None:
-        """The column that the rule looks at, if it looks at one."""
+        """The column that the rule examines, if any."""
         column: str | None = getattr(self, "column", None)
         return column
 
     @property
     def compares_with_population(self) -> bool:
-        """Whether classes are compared with a table of people, so that all records must have the same levels."""
+        """Whether the rule compares classes with a population table, so that all records must have the same levels."""
         return False
 
     @property
@@ -99,7 +99,7 @@ class PrivacyRule(ABC):
         return False
 
     def in_sample(self, n_records: int) -> Self:  # noqa: ARG002  (most rules need not know)
-        """Return the rule as it is for an input of so many records."""
+        """Return the rule for an input of this many records."""
         return self
 
     def describe(self) -> dict[str, object]:
@@ -123,7 +123,7 @@ class PrivacyRule(ABC):
 
 
 class ClassRule(PrivacyRule):
-    """A rule about each class by itself: a class that violates it is suppressed.
+    """A rule about each class separately: a class that violates it is suppressed.
 
     ``needs`` is what the tabular room must prepare: ``"sizes"``, ``"histogram"``, ``"ordered histogram"``,
     ``"grouped histogram"`` or ``"population"``.
@@ -132,11 +132,11 @@ class ClassRule(PrivacyRule):
     @property
     @abstractmethod
     def needs(self) -> str:
-        """What the tabular room must prepare; for some rules this depends on their settings."""
+        """The data that the tabular method must prepare; for some rules this depends on their settings."""
 
     @property
     def compares_with_population(self) -> bool:
-        """Whether classes are compared with a table of people."""
+        """Whether the rule compares classes with a population table."""
         return self.needs == "population"
 
     @abstractmethod
@@ -144,7 +144,7 @@ class ClassRule(PrivacyRule):
         """Return whether each class satisfies the rule, shape (n_classes,)."""
 
     def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
-        """Return how many records of each class may be kept if it is split in any way, shape (n_classes,).
+        """Return an upper bound on the records kept of each class if it is split in any way, shape (n_classes,).
 
         An upper bound: the parts that satisfy the rule do so together where it is closed, so they hold no more than
         the largest part of the class that satisfies it. Of a class that violates a monotone rule, none may be kept.
@@ -155,7 +155,7 @@ class ClassRule(PrivacyRule):
 
 
 class TableRule(PrivacyRule):
-    """A rule about the table as a whole: the smallest classes are suppressed until it holds."""
+    """A rule about the complete table: the smallest classes are suppressed until the table satisfies it."""
 
     @abstractmethod
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
@@ -188,17 +188,17 @@ Figures = NDArray[np.float64]
 
 
 def at_most(figures: Figures, limit: float | Figures) -> Mask:
-    """Return where figures are at most a limit, equality included."""
+    """Whether figures are at most a limit, including equality."""
     return np.asarray(figures <= limit + TOLERANCE)
 
 
 def at_least(figures: Figures, limit: float | Figures) -> Mask:
-    """Return where figures are at least a limit, equality included."""
+    """Whether figures are at least a limit, including equality."""
     return np.asarray(figures >= limit - TOLERANCE)
 
 
 def below(figures: Figures, limit: float | Figures) -> Mask:
-    """Return where figures are below a limit, equality excluded."""
+    """Whether figures are below a limit, excluding equality."""
     return np.asarray(figures < limit - TOLERANCE)
 
 
@@ -211,7 +211,7 @@ def recorded_counts(histogram: Histogram) -> Counts:
 
 
 def recorded_whole(histogram: Histogram) -> Counts:
-    """Return the records of each value in the whole input, 0 for missing; shape (n_values,)."""
+    """Return the records of each value in the complete input, 0 for missing; shape (n_values,)."""
     return np.where(np.arange(len(histogram.whole)) == histogram.missing, 0, histogram.whole)
 
 
@@ -267,7 +267,7 @@ MOST_RECORDS = 2**62
 
 
 def check_field(name: str, value: object, limit: Constraint) -> object:
-    """Return what a field of a rule keeps, numbers that are not counts as floats; an `InputError` if it may not be."""
+    """Return the checked value of a rule's field, with numbers other than counts as floats; raises `InputError`."""
     check_value(setting(name, section=""), value, limit)  # no option is called so
     if isinstance(value, int | float) and value > MOST_RECORDS:
         raise InputError(f"{name} is more than {MOST_RECORDS}, but no table has as many records. Give a smaller one.")
@@ -284,7 +284,7 @@ SensitiveColumn = Annotated[str, Named("the name of a sensitive column")]
 
 
 def write_number(number: float) -> str:
-    """Return a number as on the command line, in as few digits as give it back exactly.
+    """Return a number as on the command line, in the fewest digits that represent it exactly.
 
     Examples
     --------

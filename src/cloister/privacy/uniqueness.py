@@ -1,4 +1,4 @@
-"""Uniqueness: few released records are alone in their class, or alone in the population, as far as estimates tell.
+"""Uniqueness: few released records are unique in the release, or unique in the population by an estimate.
 
 In the formulas of the estimators N and n are people and records, f = n / N, u the classes and s(i) those of i records.
 Every estimate is of the expected number of population uniques over N, from the class sizes of the sample. Gamma
@@ -34,7 +34,7 @@ LARGE = 1000
 
 @dataclass(frozen=True)
 class Sample:
-    """Class sizes of a sample.
+    """The class sizes of a sample.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Sample:
 
     @property
     def n_records(self) -> int:
-        """Records of all classes."""
+        """The number of records in all classes."""
         return int((self.sizes * self.classes).sum())
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """The number of classes."""
         return int(self.classes.sum())
 
     def n_of(self, size: int) -> int:
@@ -63,7 +63,7 @@ class Sample:
 
     @property
     def fraction(self) -> float:
-        """Share of the population that was sampled."""
+        """The sampling fraction of the population."""
         return self.n_records / self.population
 
 
@@ -96,7 +96,7 @@ def zayatz(sample: Sample) -> float:
 
 
 def pitman(sample: Sample) -> float:
-    """Return the estimate by Pitman's sampling formula with the likeliest parameters; Zayatz's if there are none.
+    """Return the estimate by Pitman's sampling formula with maximum likelihood parameters; Zayatz's if there are none.
 
     The expected uniques are N G(t + 1) G(t + a + N - 1) / (G(t + a) G(t + N)), G the gamma function: the exact mean,
     where the literature uses its limit for large N.
@@ -131,7 +131,7 @@ def snb(sample: Sample) -> float:
 
 
 def dankar(sample: Sample) -> float:
-    """Return the estimate that the rule of Dankar et al. picks.
+    """Return the estimate chosen by the rule of Dankar et al.
 
     Where at most a tenth is sampled, Pitman's; else the lesser of the slide negative binomial and Zayatz's.
 
@@ -146,7 +146,7 @@ ESTIMATORS: dict[str, Callable[[Sample], float]] = {"dankar": dankar, "pitman": 
 
 
 def maximum_likelihood_pitman(sample: Sample) -> tuple[float, float] | None:
-    """Return the likeliest parameters of Pitman's formula; None if there are none.
+    """Return the maximum likelihood parameters of Pitman's formula; None if there are none.
 
     They are (a, t), 0 < a < 1 and t > -a, at which both derivatives of the likelihood are 0.
 
@@ -190,7 +190,7 @@ def _digamma_rise(x: float, more: int) -> float:
 
 
 def _beyond_logarithm(x: float) -> float:
-    """Digamma function less the logarithm."""
+    """Digamma function minus the logarithm."""
     from scipy.special import digamma
 
     return float(digamma(x)) - math.log(x) if x < LARGE else -1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4)
@@ -281,7 +281,7 @@ class SampleUniqueness(TableRule):
     is_monotone = is_closed = True
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed; all uniques if no other number will do."""
+        """Return how many of the smallest classes must be suppressed; all uniques if fewer do not satisfy the rule."""
         return _excess_uniques(sizes, self.share)
 
 
@@ -362,7 +362,7 @@ class PopulationUniqueness(TableRule):
 
 
 def _excess_uniques(sizes: NDArray[np.int64], share: float) -> int:
-    """Least number of uniques to suppress so that the rest are at most a share of the records that are left."""
+    """Smallest number of uniques to suppress so that the others are at most a share of the remaining records."""
     n_uniques, n_records = int(np.searchsorted(sizes, 1, side="right")), int(sizes.sum())
     suppressed = np.arange(n_uniques + 1)
     left = np.maximum(n_records - suppressed, 1)

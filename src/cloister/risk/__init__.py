@@ -1,1 +1,1 @@
-"""Numbers about an attacker: how likely patients are to be found in data as they are, or as released."""
+"""Measures of re-identification risk, in original and in released data."""

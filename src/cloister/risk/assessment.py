@@ -1,6 +1,6 @@
-"""An assessment: all numbers about an attacker who has the data, for their custodian.
+"""Risk assessment of original data: all figures on re-identification, for the custodian.
 
-Of histories: what someone finds who knows some events of a patient, pairs of a code and an age, or claims.
+For histories, the adversary knows some events of a patient: pairs of a code and an age, or claims.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def _plain(risk: Risk) -> Plain:
 
 @dataclass(frozen=True, eq=False)
 class TableAssessment:
-    """The risk of a table of one row a patient, as it is.
+    """The risk of an original table with one row per patient.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class TableAssessment:
         return f"TableAssessment({self.n_records} records, {len(self.quasi_identifiers)} quasi-identifiers)"
 
     def summary(self) -> Plain:
-        """Return all numbers as plain values, as ``--json`` prints them."""
+        """Return all figures as plain values, as printed by ``--json``."""
         summary: Plain = {
             "shape": "table",
             "records": self.n_records,
@@ -94,12 +94,12 @@ class TableAssessment:
 
 @dataclass(frozen=True)
 class CodesAssessment:
-    """The risk of sets of codes, as they are, from attackers who know some codes of a patient."""
+    """The risk of original code sets, from adversaries who know some codes of a patient."""
 
     knowledge: PartialKnowledge
 
     def summary(self) -> Plain:
-        """Return all numbers as plain values, as ``--json`` prints them."""
+        """Return all figures as plain values, as printed by ``--json``."""
         known = self.knowledge
         return {
             "shape": "codes",
@@ -164,7 +164,7 @@ _ITEM, _NTH, _CELL = "\0item", "\0nth", "\0cell"
 
 @dataclass(frozen=True)
 class KnownEvents:
-    """What attackers know of the events of a patient, and what they find."""
+    """The knowledge of adversaries about a patient's events, and the resulting risk."""
 
     what: str
     columns: tuple[str, ...]
@@ -174,26 +174,26 @@ class KnownEvents:
 
 @dataclass(frozen=True)
 class OfPatients:
-    """What the quasi-identifiers of patients tell alone."""
+    """The risk from the quasi-identifiers of patients without their events."""
 
     quasi_identifiers: list[str]
     prosecutor: Risk
     alone: int
 
     def plain(self) -> Plain:
-        """Return all numbers as plain values."""
+        """Return all figures as plain values."""
         return asdict(self) | {"prosecutor": _plain(self.prosecutor)}
 
 
 def of_patients(texts: pl.DataFrame, threshold: float) -> OfPatients:
-    """Return what the columns of a frame of one row a patient tell; a missing value is a value of its own."""
+    """Measure the risk from the columns of a frame with one row per patient; missing is a value of its own."""
     sizes = group(texts, texts.columns).sizes
     return OfPatients(texts.columns, measure_risk(pl.Series(sizes), threshold), int((sizes == 1).sum()))
 
 
 @dataclass(frozen=True, eq=False)
 class HistoriesAssessment:
-    """The risk of histories of patients, as they are, from attackers who know some events of a patient."""
+    """The risk of original patient histories, from adversaries who know some events of a patient."""
 
     shape: str
     n_patients: int
@@ -205,7 +205,7 @@ class HistoriesAssessment:
         return f"HistoriesAssessment({self.shape}, {self.n_patients} patients, {self.n_events} events)"
 
     def summary(self) -> Plain:
-        """Return all numbers as plain values, as ``--json`` prints them."""
+        """Return all figures as plain values, as printed by ``--json``."""
         first = self.known[0].knowledge
         return {
             "shape": self.shape,
@@ -230,7 +230,7 @@ class HistoriesAssessment:
 
 @dataclass(frozen=True)
 class Attackers:
-    """What attackers may know.
+    """The assumed knowledge of adversaries.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ def known_of(
     attackers: Attackers,
     cells: NDArray[np.int64] | None = None,
 ) -> KnownEvents | None:
-    """Return what attackers find who know values of these columns together; None where no event has any.
+    """Measure the risk from adversaries who know values of these columns together; None if no event has any.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def known_of(
 
 
 def cells_of(patients: pl.DataFrame) -> NDArray[np.int64]:
-    """Return a number for each row, the same for the same values; missing is a value of its own."""
+    """Number each row, equal rows alike; missing is a value of its own."""
     names = patients.columns
     kinds = patients.unique().sort(names).with_row_index(_ITEM)
     joined = patients.join(kinds, on=names, how="left", nulls_equal=True, maintain_order="left")

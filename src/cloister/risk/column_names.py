@@ -1,7 +1,7 @@
-"""What the name or the label of a column is about: ages, sexes, places, dates, people, in several languages.
+"""Recognize the subject of a column by its name or label: ages, sexes, places, dates, people, in several languages.
 
-A name is split into words in small letters without accents, so that `età`, `ETA` and `patientEta` have a word in
-common. The lists are short on purpose: content decides, and what nothing decides is undecided.
+A name is split into words in lower case without accents, so that `età`, `ETA` and `patientEta` have a word in
+common. The lists are short on purpose: content decides first, and columns without evidence stay undecided.
 """
 
 import re
@@ -13,7 +13,7 @@ _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])
 
 @lru_cache(maxsize=10_000)
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a column's name, in small letters and without accents.
+    """Return the words of a column's name, in lower case and without accents.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def is_about(name: str, words: frozenset[str]) -> bool:
 
 
 def is_named_age(name: str) -> bool:
-    """Whether the name of a column speaks of an age.
+    """Whether the name of a column refers to an age.
 
     Examples
     --------
@@ -93,12 +93,12 @@ def is_named_age(name: str) -> bool:
 
 
 def is_named_sex(name: str) -> bool:
-    """Whether the name of a column speaks of sex or gender."""
+    """Whether the name of a column refers to sex or gender."""
     return is_about(name, SEX)
 
 
 def is_named_ethnicity(name: str) -> bool:
-    """Whether the name of a column speaks of ethnicity, race or descent.
+    """Whether the name of a column refers to ethnicity, race or descent.
 
     Examples
     --------
@@ -109,18 +109,18 @@ def is_named_ethnicity(name: str) -> bool:
 
 
 def is_named_zip(name: str) -> bool:
-    """Whether the name of a column speaks of a ZIP code or another postal code."""
+    """Whether the name of a column refers to a ZIP code or another postal code."""
     return is_about(name, POSTAL)
 
 
 def is_named_birth_year(name: str) -> bool:
-    """Whether the name of a column speaks of a year of birth."""
+    """Whether the name of a column refers to a year of birth."""
     words = set(words_of(name))
     return bool({"yob", "birthyear", "geburtsjahr"} & words) or ("year" in words and bool({"birth", "born"} & words))
 
 
 def is_named_survey_weight(name: str) -> bool:
-    """Whether the name of a column speaks of the weight of a record in a survey.
+    """Whether the name of a column refers to the weight of a record in a survey.
 
     Examples
     --------

@@ -41,7 +41,7 @@ OUTSIDE = 0.95  # share of the predictions that are no further off than what a p
 
 @dataclass(frozen=True)
 class Hidden:
-    """A quasi-identifier as it was generalized: for each released record its label and the value behind it."""
+    """A generalized quasi-identifier: the label and the original value of each released record."""
 
     labels: pl.Series
     values: pl.Series  # numbers where they are numbers or days, else text; null where missing
@@ -49,7 +49,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Determination:
-    """A set of columns that determines a quasi-identifier, and in how many records k fails by it."""
+    """A set of columns that determines a quasi-identifier, and the number of records that lose k-anonymity by it."""
 
     about: str
     columns: tuple[str, ...]
@@ -60,7 +60,7 @@ class Determination:
 def find_determinations(
     hidden: Mapping[str, Hidden], recorded: Mapping[str, pl.Series], classes: Numbers, k: int
 ) -> list[Determination]:
-    """Return for each quasi-identifier the set of columns that determines it, if there is one.
+    """Return the set of columns that determines each quasi-identifier, if any.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _follow(
 
 
 def count_predicted(values: pl.Series, known: pl.Series, k: int) -> int:
-    """Return in how many records a column is predicted from another with fewer than k alike; 0 if it does not follow.
+    """Count the records where one column predicts another and fewer than k records agree; 0 if it does not follow.
 
     Both are of the same records, numbers and days as numbers. A column follows that loses nine tenths of its doubt.
     """

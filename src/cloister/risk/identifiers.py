@@ -1,4 +1,4 @@
-"""Columns that say who a record is of: by their names, by the form of their values, or by undoing a protection.
+"""Find columns that identify the patient of a record: by name, by the form of values, or because they undo protection.
 
 k-anonymity is about the quasi-identifiers. It is worth little where another column repeats one of them more finely than
 it is released, where a text names its patient, or where the column omitted says that a patient has several records.
@@ -39,7 +39,7 @@ CLASSES = {
 
 
 class IdentifierName(NamedTuple):
-    """What the name of a column says."""
+    """The class of identifiers that a column's name suggests."""
 
     letter: str
     strong: bool
@@ -94,7 +94,7 @@ _OF_PLACES_AND_THINGS = frozenset(
 
 
 def what_a_name_says(name: str) -> IdentifierName | None:
-    """Return the class of identifiers that the name of a column speaks of, if any.
+    """Return the class of identifiers that a column's name suggests, if any.
 
     Examples
     --------
@@ -121,7 +121,7 @@ _PATIENTS = re.compile(
 
 
 def is_named_patient(name: str) -> bool:
-    """Whether the name of a column says that it distinguishes patients.
+    """Whether the name of a column suggests that it distinguishes patients.
 
     Examples
     --------
@@ -137,7 +137,7 @@ _NOT_A_NUMBER = r"[^0-9.+\- ]"
 
 
 class Pattern(NamedTuple):
-    """A form of values."""
+    """A pattern of values."""
 
     letter: str
     what: str
@@ -187,7 +187,7 @@ ZIP_START = r"^(\d{3})(?:[*xX0]{2}|\d{2}(?:-?\d{4})?|\d[*xX])?$"  # A ZIP code, 
 
 @dataclass(frozen=True)
 class Values:
-    """The distinct values of a column that are not missing, and how many records have each."""
+    """The distinct values of a column, without missing, and the number of records with each."""
 
     texts: pl.Series
     records: pl.Series
@@ -202,21 +202,21 @@ class Values:
 
     @property
     def n_records(self) -> int:
-        """Records with a value."""
+        """The number of records with a value."""
         return int(self.records.sum())
 
     @property
     def are_numbers(self) -> bool:
-        """Whether no value holds other than figures and what stands between them."""
+        """Whether all values consist of digits and separators only."""
         return not self.texts.str.contains(_NOT_A_NUMBER).any()
 
     def n_like(self, regex: str) -> int:
-        """Return the number of records whose value has this form."""
+        """Count the records whose value has this form."""
         found = self.texts.str.contains(regex)
         return self.n_where(found) if found.any() else 0
 
     def n_where(self, chosen: pl.Series) -> int:
-        """Return the number of records whose value is chosen; what is null is not."""
+        """Count the records whose value is selected; null does not count."""
         return int(self.records.filter(chosen).sum())
 
 
@@ -231,7 +231,7 @@ GROUPS = 0.05  # a column with fewer values than this share of the records disti
 def repeated_patients(
     columns: Mapping[str, pl.Series], quasi_identifiers: Iterable[pl.Series]
 ) -> list[DisclosiveColumn]:
-    """Return the columns omitted that distinguish patients who have several records.
+    """Return the omitted columns that show that patients have several records.
 
     Such a column has many values, some of them in several records, and is called after patients; or records of the same
     value agree, as those of one person do, in two quasi-identifiers of which neither says the other. A ZIP code says
@@ -268,7 +268,7 @@ def _may_tell(name: str, values: pl.Series, quasi_identifiers: Sequence[pl.Serie
 
 
 def is_determined(values: pl.Series, given: Sequence[pl.Series]) -> bool:
-    """Whether records that agree in other columns, of which there are some, have one value."""
+    """Whether records agree in other columns, and all records that agree there have the same value."""
     classes = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(given)])
     n = classes.n_unique()
     return n < classes.height and classes.with_columns(values.alias("value")).n_unique() == n
@@ -284,7 +284,7 @@ def _says(column: pl.Series, value: pl.Series) -> bool:
 
 
 def free_texts(columns: Mapping[str, pl.Series]) -> list[DisclosiveColumn]:
-    """Return the columns of text in which most records have several words that no other record has."""
+    """Return the text columns where most records have several words that occur in no other record."""
     found = []
     for name, values in columns.items():
         if values.dtype == pl.String and len(values) >= LEAST_RECORDS:
@@ -294,7 +294,7 @@ def free_texts(columns: Mapping[str, pl.Series]) -> list[DisclosiveColumn]:
 
 
 def share_said(labels: pl.Series, values: pl.Series, column: pl.Series) -> float:
-    """Return how much of the doubt about a value that its label leaves another column takes away, at most 1.
+    """Return the share of the doubt about a value, given its label, that another column removes; at most 1.
 
     The doubt is how far a record is from another of its label: their difference where values are numbers, else whether
     they differ. What is left of it is how far it is from another that also has the same value of the column; where
@@ -334,7 +334,7 @@ def _apart(is_number: bool, *groups: str) -> pl.Expr:
 
 
 def order_values(text: pl.Series) -> pl.Series:
-    """Return numbers as such, and days as numbers of days; any other text as it is."""
+    """Convert text to sortable values: numbers, days as numbers of days; other text stays unchanged."""
     numbers = text.cast(pl.Float64, strict=False)
     if numbers.null_count() == text.null_count():
         return numbers

@@ -1,4 +1,4 @@
-"""What someone finds who knows some items of a patient: codes, or pairs of a code and an age.
+"""Risk from adversaries with partial knowledge: some items of a patient (codes, or pairs of a code and an age).
 
 Sets of a few items are counted; sets of many are sampled, with an interval.
 """
@@ -36,7 +36,7 @@ NORMAL = 1.959963984540054  # of a normal variable, 95 % lie within so many stan
 
 @dataclass(frozen=True)
 class Estimate:
-    """A share with an interval that covers the true one in 95 % of samples; the ends are equal where it was counted."""
+    """A share with its 95 % confidence interval; the ends are equal if the share was counted."""
 
     value: float
     low: float
@@ -44,7 +44,7 @@ class Estimate:
 
 
 def exactly(value: float) -> Estimate:
-    """Return a share that was counted."""
+    """Return a counted share."""
     return Estimate(value, value, value)
 
 
@@ -69,7 +69,7 @@ def sample_distinct(
 def sample_worst(
     sets: ItemSets, postings: ItemRecords, m: int, open_records: Integers, enough: int, random: Random
 ) -> tuple[Estimate, int]:
-    """Return the share of these records with a set of ``m`` items that at most ``enough`` records hold.
+    """Return the share of these records with a set of ``m`` items that at most ``enough`` records contain.
 
     Records with fewer items are known by all of them. The second number is of records for which the search was given
     up; the upper end allows for them.
@@ -138,7 +138,7 @@ MOST_COUNTED = 500_000_000  # sets of one size that are counted all, at most: so
 
 @dataclass(frozen=True)
 class KnowledgeRisk:
-    """Risk from an attacker who knows m items of a patient, or all items of a patient with fewer.
+    """Risk from an adversary who knows m items of a patient, or all items of a patient with fewer.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class KnowledgeRisk:
 
 @dataclass(frozen=True)
 class PartialKnowledge:
-    """Risk from attackers who know more and more."""
+    """Risk from adversaries of increasing knowledge."""
 
     n_records: int
     n_items: int
@@ -193,7 +193,7 @@ class _CountedSets:
 def partial_knowledge(
     offsets: Integers, items: NDArray[np.int32], *, known: Sequence[int], k: int, seed: int = 0
 ) -> PartialKnowledge:
-    """Return the risk from attackers who know so many items of a patient.
+    """Return the risk from adversaries who know these numbers of items of a patient.
 
     Sets of up to three items are counted all; larger ones, or more than half a billion, are sampled. Whoever is found
     by three items is found by more, so the share of records found is sampled among the others only.

@@ -1,4 +1,4 @@
-"""Risk by class size: of someone who knows that the patient is in the data, and against a population.
+"""Risk by class size: from a prosecutor, who knows that the patient is in the data, and against a population.
 
 Columns of text become numbered cells and classes; the prosecutor's risk is 1 / the size of the patient's class. The
 marketer's risk needs what 1 / F is expected to be for a class with f records in the sample, F its people, under models
@@ -32,7 +32,7 @@ from cloister.results import Risk
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedRecords:
-    """Records by their quasi-identifiers."""
+    """Records grouped by their quasi-identifiers."""
 
     columns: tuple[str, ...]
     cells: Cells
@@ -41,17 +41,17 @@ class GroupedRecords:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Records of each class, shape (n_classes,) int64."""
+        """The records of each class, shape (n_classes,) int64."""
         return self.cells.records
 
     @property
     def n_records(self) -> int:
-        """Records of all classes."""
+        """The number of records in all classes."""
         return self.labels.size
 
 
 def group(texts: pl.DataFrame, columns: Sequence[str]) -> GroupedRecords:
-    """Return the classes of records by these columns of text; a missing value is a value of its own."""
+    """Group records by these columns of text; missing is a value of its own."""
     numbers, widths = [], []
     for text in (texts[column] for column in columns):
         names = text.drop_nulls().unique()  # their order means nothing
@@ -69,7 +69,7 @@ AGREEMENT = 1e-9  # how far a risk may lie above the threshold by rounding alone
 
 
 def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
-    """Prosecutor risk of records that are in classes of these sizes."""
+    """Measure the prosecutor risk of records in classes of these sizes."""
     records = int(sizes.sum())
     ordered = sizes.sort()
     bands = [("1", sizes == 1)]
@@ -95,7 +95,7 @@ USUAL = 0.2
 
 
 def parse_threshold(text: str | float) -> float:
-    """Return a threshold that was given as a number above 0 and at most 1, or by name.
+    """Parse a threshold: a number above 0 and at most 1, or a name.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def expected_reciprocals(sample: Sample, model: str) -> Numbers:
 
 
 def parameters(sample: Sample, model: str) -> tuple[float, float] | None:
-    """Return the parameters of a model that was fitted to a sample; None if it has no solution, or needs none."""
+    """Fit a model to a sample, and return its parameters; None if it has no solution, or needs none."""
     if model == "pitman":
         return maximum_likelihood_pitman(sample)
     if model == "snb" and sample.n_of(1):
@@ -209,7 +209,7 @@ def _mean_reciprocal(people: Numbers, chances: Numbers, total: float) -> float:
 
 @dataclass(frozen=True)
 class PopulationRisk:
-    """Risk where the attacker does not know who is in the data, with F the people of a record's class, f its records.
+    """Risk if the adversary does not know who is in the data; F is the people of a record's class, f its records.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ class PopulationRisk:
 def counted_risk(
     grouped: GroupedRecords, texts: pl.DataFrame, population: pl.DataFrame, threshold: float
 ) -> PopulationRisk:
-    """Return the risk against a population table of text columns, one row a person."""
+    """Return the risk against a population table of text columns, one row per person."""
     names = [f"c{number}" for number in range(len(grouped.columns))]
     people = population.select(pl.col(column).alias(name) for column, name in zip(grouped.columns, names, strict=True))
     ours = texts[grouped.first].select(pl.col(c).alias(name) for c, name in zip(grouped.columns, names, strict=True))

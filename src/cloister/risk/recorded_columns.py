@@ -1,4 +1,4 @@
-"""How many released records the columns that are released as recorded make unique."""
+"""Count the released records that become unique by columns released as recorded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class UniqueRecords:
-    """How many of the released records are unique, and the columns that contribute most.
+    """The number of unique released records, and the columns that contribute most.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Numbers in place of values: rows that are equal in some columns get one number, and others another."""
+"""Replace values by numbers: rows with equal values in some columns get the same number."""
 
 import numpy as np
 import polars as pl
@@ -21,5 +21,5 @@ def refine(classes: Numbers, values: Numbers) -> Numbers:
 
 
 def count_unique(classes: Numbers) -> int:
-    """Return how many rows have a number of their own."""
+    """Count the rows with a unique number."""
     return int((np.unique(classes, return_counts=True)[1] == 1).sum())

@@ -1,4 +1,4 @@
-"""Signs that a table would not pass HIPAA's Safe Harbor: columns to look at, never values.
+"""Signs that a table would fail HIPAA's Safe Harbor: columns to review, never values.
 
 Safe Harbor wants three-digit ZIP areas of 20,000 people or fewer changed to 000; which those are depends on the census.
 """
@@ -18,7 +18,7 @@ from .identifiers import DATE, OF_NUMBERS, OF_TEXT, PERSON, ZIP, ZIP_START, Valu
 
 @dataclass(frozen=True)
 class ZipAreas:
-    """Areas of one census."""
+    """The small areas of one census."""
 
     year: int
     prefixes: frozenset[str]
@@ -52,7 +52,7 @@ EVERY = "both"
 
 
 def small_areas(census: str = EVERY) -> frozenset[str]:
-    """Return the three-digit areas that are too small by one census, or by either of them.
+    """Return the three-digit areas that are too small by one census, or by any census.
 
     Examples
     --------
@@ -77,7 +77,7 @@ FEW = 20  # a column of fewer values is not called unique: in so few any column 
 
 @dataclass(frozen=True)
 class IdentifierSign:
-    """A sign that a column holds an identifier."""
+    """A sign that a column contains an identifier."""
 
     column: str
     letter: str
@@ -100,7 +100,7 @@ def look_for_identifiers(
     census: str = EVERY,
     today: datetime.date | None = None,
 ) -> tuple[IdentifierSign, ...]:
-    """Return the signs of identifiers in all columns of a table, by column, the surest first.
+    """Return the signs of identifiers in all columns of a table, by column, the most certain first.
 
     What is not found may still be there: names are not recognized by their values, nor numbers that look like any
     other. Safe Harbor also asks that nobody has actual knowledge that the rest could identify a patient.

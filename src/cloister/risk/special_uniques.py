@@ -1,4 +1,4 @@
-"""Special uniques: records that few columns are enough to find; and which columns distinguish records."""
+"""Special uniques: records that a few columns single out; and the columns that distinguish records."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ SHOWN = 10  # sets of columns of each size that are listed, those that distingui
 
 @dataclass(frozen=True)
 class Separation:
-    """How well some columns distinguish records.
+    """The power of columns to distinguish records.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Separation:
 
 @dataclass(frozen=True, eq=False)
 class SpecialUniques:
-    """Minimal sample uniques: sets of columns that make a record unique while no part of them does.
+    """Minimal sample uniques: sets of columns that make a record unique while no proper subset does.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class SpecialUniques:
 
 
 def allowed_largest(grouped: GroupedRecords, wanted: int | None) -> int:
-    """Return up to how many columns are looked at together: as asked, or 3 or fewer where that would take long."""
+    """Return the maximum size of column sets: as requested, or by default 3, or fewer if these would take long."""
     n_columns, n_classes = len(grouped.columns), grouped.sizes.size
     n_sets = list(accumulate(comb(n_columns, size) for size in range(1, n_columns + 1)))
     if wanted is None:
@@ -102,7 +102,7 @@ def allowed_largest(grouped: GroupedRecords, wanted: int | None) -> int:
 
 
 def separation_of(grouped: GroupedRecords) -> Separation:
-    """Return how well all columns of the records together distinguish them."""
+    """Measure how well all columns together distinguish the records."""
     sizes, records = grouped.sizes, grouped.n_records
     every = records * (records - 1) // 2
     separation = 1 - int((sizes * (sizes - 1) // 2).sum()) / every if every else 0.0
@@ -110,7 +110,7 @@ def separation_of(grouped: GroupedRecords) -> Separation:
 
 
 def find_special_uniques(grouped: GroupedRecords, largest: int, threads: int = 1) -> SpecialUniques:
-    """Return the minimal sample uniques of up to ``largest`` columns, and how well sets of columns distinguish records.
+    """Find minimal sample uniques of up to ``largest`` columns, and measure how well column sets distinguish records.
 
     Sets of columns are gone through by size. What is unique by a part of a set is unique by the set: such records
     need not be looked at again, and what else stands alone is a minimal sample unique.

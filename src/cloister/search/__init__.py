@@ -1,4 +1,4 @@
-"""Which transformation to try next. Searches see candidates, their losses and bounds; never rows."""
+"""Search strategies over transformations. Searches see candidates, their losses and bounds, but never rows."""
 
 from collections.abc import Callable
 from functools import partial
@@ -68,7 +68,7 @@ MOST_TRANSFORMATIONS = 10**30
 
 
 def check_search(name: str, store: str | None = None) -> None:
-    """Refuse the name of a search or of a property store that does not exist, and a store where none is used."""
+    """Refuse unknown names of searches and property stores, and a store for a search that uses none."""
     check_value("search", name, OneOf(*SEARCHES))
     if store is not None:
         check_value("store", store, OneOf(*STORES))
@@ -88,7 +88,7 @@ def search(
     time_limit: float | None = None,
     report: Report | None = None,
 ) -> SearchResult:
-    """Run the search of this name; see the searches for what each promises.
+    """Run the search of this name; each search documents its guarantee.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def search(
 
 
 def load_kernels(name: str = "optimal") -> None:
-    """Run a search on two records, or what large tables need without one; the rest is compiled once it is asked for."""
+    """Load the kernels of a search: run it on two records, or load those of large tables; others compile later."""
     if name == "no search":
         return
     codes = np.array([[0, 1]], dtype=CODE)

@@ -1,10 +1,10 @@
-"""Best-first branch and bound: from the finest transformation upwards, always on from the one that loses least.
+"""Best-first branch and bound: from the finest transformation upwards, always expanding the one with the least loss.
 
 References
 ----------
 Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, "Effective pruning in large search
 spaces". Deviations: what could still tie with the best transformation is not pruned, so that ties are decided as
-everywhere in cloister, and a search that is stopped says what it has proven.
+everywhere in cloister, and a stopped search returns its proven bound.
 """
 
 import heapq
@@ -18,7 +18,7 @@ from .search_run import SearchRun
 
 
 class _Queue:
-    """Transformations to go on from, by the loss that was measured; and which were ever put into it.
+    """Transformations to expand, by measured loss; and all transformations ever queued.
 
     A transformation is kept as one number: a search that proves its answer on many attributes holds millions of them.
     """
@@ -41,7 +41,7 @@ class _Queue:
         heapq.heappush(self._waiting, (candidate.loss, number, candidate.bound))
 
     def pass_over(self, levels: Transformation) -> None:
-        """Note a transformation that was measured and is not gone on from."""
+        """Note a measured transformation that will not be expanded."""
         self._seen.add(self._number(levels))
 
     def pop(self) -> tuple[Transformation, float]:
@@ -75,7 +75,7 @@ def bfs(
     time_limit: float | None = None,
     report: Report | None = None,
 ) -> SearchResult:
-    """Best transformation of the lattice, proven, by best-first branch and bound; good transformations early on.
+    """Find the optimal transformation, with proof, by best-first branch and bound; good transformations appear early.
 
     *Guarantee*: without a time limit, the transformation that exhaustive search returns, for all rules and losses. With
     one, the best transformation measured, and a bound that no safe transformation undercuts. Cost: each transformation

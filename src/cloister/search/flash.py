@@ -1,4 +1,4 @@
-"""Flash: greedy paths upwards through what is undecided, binary search along them, then all safe ones that may win.
+"""Flash: greedy paths upwards through undecided transformations, binary search along them, then all safe candidates.
 
 From each undecided transformation, lowest ranks first, a greedy path goes upwards. Binary search along it finds where
 it becomes safe, since "not safe" is inherited by finer transformations. Generalizing can save records from suppression,
@@ -135,7 +135,7 @@ def flash(
     time_limit: float | None = None,
     report: Report | None = None,
 ) -> SearchResult:
-    """Best transformation of the lattice, proven, by the Flash algorithm.
+    """Find the optimal transformation, with proof, by the Flash algorithm.
 
     *Guarantee*: without a time limit, the transformation that exhaustive search returns, for all rules and losses. With
     one, the best transformation measured; nothing is proven about the others. Cost: measurements of a small share of

@@ -1,6 +1,6 @@
-"""The boxes of transformations that a search has still to decide, and the transformations that may win.
+"""The undecided boxes of transformations in a search, and the candidates for the best transformation.
 
-A box is searched as far as class sizes go, with more memory where there is no progress.
+Class sizes decide as much of a box as possible; without progress, the search of a box gets more memory.
 """
 
 import heapq
@@ -22,18 +22,18 @@ from .problem import Candidate, SearchProblem, best_of, distinct_levels, part_of
 
 
 class Bounded(Protocol):
-    """Some transformations, and what each of them loses at least."""
+    """A set of transformations, and a lower bound on their losses."""
 
     @property
     def bound(self) -> float:
-        """Least loss that any of them can have."""
+        """Lower bound on the loss of each."""
 
 
 Waiting = TypeVar("Waiting", bound=Bounded)
 
 
 class Frontier(Generic[Waiting]):
-    """Boxes waiting, lowest bound first; the transformations that may win; and what was counted.
+    """Waiting boxes, lowest bound first; candidates for the best transformation; and statistics.
 
     Parameters
     ----------
@@ -62,38 +62,38 @@ class Frontier(Generic[Waiting]):
 
     @property
     def checked(self) -> int:
-        """Transformations or boxes decided by counting records."""
+        """The number of transformations or boxes decided by counting records."""
         return int(self.statistics[COUNTED] + self.statistics[MEASURED])
 
     @property
     def is_decided(self) -> bool:
-        """Whether no box that matters is waiting."""
+        """Whether no relevant box is waiting."""
         # The least loss may have fallen since a box was pushed.
         while self._waiting and not self._matters(self._waiting[0][2]):
             heapq.heappop(self._waiting)
         return not self._waiting
 
     def push(self, box: Waiting) -> None:
-        """Add a box unless nothing in it can lose as little as the best transformation."""
+        """Add a box unless its bound exceeds the best loss found."""
         if self._matters(box):
             # The count decides among equal bounds, so that boxes themselves are never compared.
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
 
     def pop(self) -> Waiting | None:
-        """Take the box of the lowest bound that still matters."""
+        """Remove the relevant box with the lowest bound, and return it."""
         return None if self.is_decided else heapq.heappop(self._waiting)[2]
 
     @property
     def least(self) -> float:
-        """Least loss found; infinite before anything is."""
+        """Least loss found; infinite before the first."""
         return min((candidate.loss for candidate in self._found.values()), default=math.inf)
 
     def best(self) -> Candidate | None:
-        """Return the transformation that wins among all found; None if nothing was."""
+        """Return the best transformation found; None if there is none."""
         return best_of(list(self._found.values())) if self._found else None
 
     def reference(self) -> Best:
-        """Return what a worker should know: the least loss, and the transformation of it that wins ties."""
+        """Return the reference for workers: the least loss, and its transformation that wins ties."""
         is_final = self._problem.evaluator is None
         if not self._found:
             return reference(math.inf, 0, [0] * len(self._levels), is_final=is_final)
@@ -106,7 +106,7 @@ class Frontier(Generic[Waiting]):
         return min([self.least, *waiting, *running])
 
     def learn(self, best: Best, statistics: NDArray[np.int64], left: Sequence[Waiting]) -> None:
-        """Take in what a worker found, counted and left undone."""
+        """Add the results of a worker: candidates, counts and unfinished boxes."""
         self.statistics += statistics
         for index in best.found[: int(best.n_found[0])].tolist():
             self._keep(self.measure(index))
@@ -114,11 +114,11 @@ class Frontier(Generic[Waiting]):
             self.push(box)
 
     def measure(self, index: Sequence[int]) -> Candidate:
-        """Measure a transformation that is given by its place among the levels worth trying."""
+        """Measure a transformation given by indices into the levels worth trying."""
         return self._problem.measure(self._levels_named(index))
 
     def suggest(self, candidate: Candidate) -> None:
-        """Take in a safe transformation found otherwise; a level that merges nothing stands for the one below it."""
+        """Add a safe transformation found elsewhere; a level that merges nothing is replaced by the one below it."""
         levels = self._levels_named(self._index(candidate.levels))
         self._keep(candidate if levels == candidate.levels else self._problem.measure(levels))
 
@@ -144,7 +144,7 @@ class Frontier(Generic[Waiting]):
 
 @dataclass(frozen=True)
 class Explored:
-    """What an exploration brings back from a box."""
+    """The results of exploring a box."""
 
     best: Best  # what was known of good transformations, and what was found
     statistics: NDArray[np.int64]  # (STATISTICS,) what was done; see `cloister.kernels.boxes`
@@ -212,7 +212,7 @@ def projected_bounds(problem: SearchProblem) -> Iterator[float]:
 
 
 class _Group:
-    """Some attributes, searched by themselves."""
+    """A group of attributes, searched separately."""
 
     def __init__(self, problem: SearchProblem, attributes: NDArray[np.int64]) -> None:
         self._problem = project_problem(problem, attributes)
@@ -244,7 +244,7 @@ class _Group:
 
 
 def project_problem(problem: SearchProblem, attributes: NDArray[np.int64]) -> SearchProblem:
-    """Return the problem of some attributes alone, with the weights that they have among all.
+    """Return the problem for some attributes only, with their weights among all.
 
     Of the rules, what they ask of class sizes at least.
     """

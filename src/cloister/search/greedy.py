@@ -46,7 +46,7 @@ def _first_safe(run: SearchRun, step: Step) -> SearchResult:
 def datafly(
     problem: SearchProblem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """A safe transformation, fast: one path upwards.
+    """Find a safe transformation fast, along one path upwards.
 
     *Guarantee*: the transformation is safe; nothing is proven about its loss. Cost: one measurement for each level
     risen.
@@ -74,7 +74,7 @@ def _by_distinct(run: SearchRun, choose: Callable[..., int], current: Candidate)
 def igreedy(
     problem: SearchProblem, *, variant: str = "original", time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """A safe transformation, fast: the direct generalization whose smallest class is largest, again and again.
+    """Find a safe transformation fast: repeatedly choose the direct generalization whose smallest class is largest.
 
     *Guarantee*: the transformation is safe; nothing is proven about its loss. Cost: one measurement for each attribute
     and level risen.

@@ -1,4 +1,4 @@
-"""What a search knows about the transformations of a lattice, by a few that stand for many or by a flag for each."""
+"""Known properties of transformations in a search: inherited from a few stored ones, or a flag for each."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -62,7 +62,7 @@ class CompiledStore:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the transformations held."""
+        """The memory of the stored transformations, in bytes."""
         kept = self.antichain
         return sum(array.nbytes for array in (kept.rows, kept.level, kept.child, kept.sibling, kept.least))
 
@@ -119,7 +119,7 @@ class ImplicitProperties:
                 store.insert(levels)
 
     def note_measured(self, levels: Transformation) -> None:
-        """Note that this very transformation was measured; needed only where no property says so."""
+        """Note that this transformation was measured; needed only if no property implies it."""
         self._measured.add(levels)
 
     def is_measured(self, levels: Transformation) -> bool:
@@ -127,7 +127,7 @@ class ImplicitProperties:
         return levels in self._measured
 
     def statistics(self) -> SearchStatistics:
-        """Return what was stored and asked."""
+        """Return the numbers of stored properties and queries."""
         quality, protection, _ = (store.statistics for store in self._stores.values())
         seconds = self.seconds + sum(store.seconds for store in self._stores.values())
         n_bytes = sum(store.n_bytes for store in self._stores.values())
@@ -157,7 +157,7 @@ class ExplicitProperties:
         return KnownNodes(self._lowest, self._highest, self.flags.reshape(-1), self._stride, empty, empty, empty)
 
     def note(self, levels: Transformation, properties: int) -> None:
-        """Note properties of a transformation, and of all that inherit them."""
+        """Note properties of a transformation and of all that inherit them."""
         started = time.perf_counter()
         at = self._at(levels)
         # The transformations at or above one are a slice of the array, those at or below it another.
@@ -171,7 +171,7 @@ class ExplicitProperties:
         self.seconds += time.perf_counter() - started
 
     def note_measured(self, levels: Transformation) -> None:
-        """Note that this very transformation was measured."""
+        """Note that this transformation was measured."""
         self.flags[self._at(levels)] |= MEASURED
 
     def is_measured(self, levels: Transformation) -> bool:
@@ -179,7 +179,7 @@ class ExplicitProperties:
         return bool(self.flags_of(levels) & MEASURED)
 
     def flags_of(self, levels: Transformation) -> int:
-        """Return what is known of a transformation."""
+        """Return the flags of a transformation."""
         return int(self.flags[self._at(levels)])
 
     def statistics(self) -> SearchStatistics:
@@ -196,7 +196,7 @@ Properties = ImplicitProperties | ExplicitProperties
 
 
 class Lattice:
-    """Walks through the transformations that are not yet known, in the order that the Flash algorithm tries them."""
+    """Walks through the transformations that are not yet known, in the order of the Flash algorithm."""
 
     def __init__(self, problem: SearchProblem, properties: Properties) -> None:
         self.properties = properties

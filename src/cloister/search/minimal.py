@@ -1,6 +1,6 @@
-"""Searches that know which transformations are safe from few measurements: OLA, Incognito and Samarati's algorithm.
+"""Searches that decide which transformations are safe from few measurements: OLA, Incognito, Samarati's algorithm.
 
-They take for granted that a coarser transformation protects no less. OLA and Incognito find all minimal safe
+They assume monotone rules: a coarser transformation protects at least as well. OLA and Incognito find all minimal safe
 transformations, those of which no finer one is safe; Samarati's algorithm finds the safe ones of least rank.
 
 References
@@ -44,7 +44,7 @@ class _Ola:
         self._safe: list[Candidate] = []
 
     def decide(self, bottom: Transformation, top: Transformation) -> bool:
-        """Find out which transformations of a part are safe; False if the time is up."""
+        """Decide which transformations of a part are safe; False if the time is up."""
         part = tuple(slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True))
         # Tags reach beyond the part in which they were found, so that a part may be decided before it is entered.
         if np.all(self.properties.flags[part] & DECIDED):
@@ -101,7 +101,7 @@ def transformations_between(bottom: Transformation, top: Transformation, height:
 
 
 def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
-    """Best of the minimal safe transformations: those of which no finer transformation is safe.
+    """Find the best of the minimal safe transformations: those without a finer safe transformation.
 
     *Guarantee*: without a time limit, ``minimal`` holds all minimal safe transformations, and the best of them is
     returned. That no transformation loses less is proven where coarser safe transformations never lose less (no
@@ -119,7 +119,7 @@ def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Repo
 
 
 def incognito(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
-    """Best of the minimal safe transformations, all of which are found, from few attributes to many.
+    """Find all minimal safe transformations, from few attributes to many, and return the best.
 
     A transformation on some of the attributes is that transformation with all others at the root of their hierarchy:
     what is unsafe on some is unsafe on more.
@@ -228,7 +228,7 @@ class _Samarati:
 
 
 def samarati(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
-    """Best transformation of the least rank at which any transformation is safe, by binary search over ranks.
+    """Find the best transformation of the lowest rank with a safe transformation, by binary search over ranks.
 
     *Guarantee*: without a time limit, no safe transformation has a lower rank, and none of that rank is better. A
     transformation of a higher rank may lose less, whatever the loss, so the result is never said to be optimal. With a

@@ -184,7 +184,7 @@ class _Checker:
 def optimal_by_rules(
     problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """Best transformation of the lattice under any rules, proven, or the best found in time with a proven bound.
+    """Find the optimal transformation under any rules, with proof, or the best in the time limit with a proven bound.
 
     A box is refuted where its upper transformation shows that all of them suppress too much; first the lower end of
     each attribute is raised to where that is not so. What the rules ask of class sizes at least is refuted box by box,
@@ -361,7 +361,7 @@ def _search(
 def optimal(
     problem: SearchProblem, *, threads: int = 1, time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """Best transformation of the lattice, proven, or the best found in time with a proven bound.
+    """Find the optimal transformation, with proof, or the best in the time limit with a proven bound.
 
     *Guarantee*: without a time limit, the transformation that exhaustive search returns, for every loss and all
     rules, for any number of threads. With one, ``bound`` is no more than the least loss of any safe

@@ -1,6 +1,6 @@
-"""What a search is given: a lattice of transformations, what each costs, how many records it suppresses. Never rows.
+"""The input of a search: a lattice of transformations, their losses and numbers of suppressed records. Never rows.
 
-And what it tells anyone who watches it: how far it has come.
+Also the progress report of a running search.
 """
 
 import math
@@ -49,10 +49,10 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
 
 
 class Evaluator(Protocol):
-    """Measures transformations where class size alone does not decide, or the loss is no mean of attribute losses."""
+    """Measures transformations if class size does not decide alone, or the loss is not a mean of attribute losses."""
 
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates a rule under one transformation, and say what that loses."""
+        """Suppress the records that violate a rule under one transformation, and measure the loss."""
 
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each distinct row is kept under one transformation."""
@@ -81,12 +81,12 @@ class SearchProblem:
 
     @property
     def limit(self) -> int:
-        """Records that may be suppressed."""
+        """The maximum number of suppressed records."""
         return self.task.threshold.limit
 
     @cached_property
     def lattice(self) -> int:
-        """Number of transformations that may be chosen."""
+        """The number of transformations that may be chosen."""
         return math.prod((self.highest - self.lowest + 1).tolist())
 
     def transformations(self) -> Iterator[tuple[int, ...]]:
@@ -109,7 +109,7 @@ class SearchProblem:
         return int(self.task.maps.sizes[attribute, level])
 
     def measure(self, levels: Sequence[int]) -> Candidate:
-        """Suppress what violates a rule under one transformation, and say what that loses."""
+        """Suppress the records that violate a rule under one transformation, and measure the loss."""
         if self.evaluator is not None:
             return self.evaluator.measure(levels)
         task = self.task
@@ -117,7 +117,7 @@ class SearchProblem:
         return self.candidate(levels, measure(task.rows, task.maps, task.costs, at, task.threshold))
 
     def candidate(self, levels: Sequence[int], found: Measured) -> Candidate:
-        """Make a candidate of what was counted; where class size and the mean of losses are all there is."""
+        """Create a candidate from counts; valid if class sizes and mean attribute losses decide everything."""
         task = self.task
         losses = attribute_losses(task, found.leaves.tolist(), found.suppressed)
         return Candidate(
@@ -159,7 +159,7 @@ class SearchProblem:
         statistics: SearchStatistics | None = None,
         minimal: tuple[Levels, ...] = (),
     ) -> SearchResult:
-        """Return what a search found.
+        """Return the result of a search.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The transformations that no other beats in highest risk and loss, with nothing suppressed."""
+"""The Pareto frontier of transformations by highest risk and loss, without suppression."""
 
 import heapq
 
@@ -13,7 +13,7 @@ Levels = tuple[int, ...]
 
 
 def risk_frontier(problem: SearchProblem) -> list[Candidate]:
-    """Return the transformations that no other beats in the size of the smallest class and in loss, least loss first.
+    """Return the transformations on the Pareto frontier of smallest class size and loss, least loss first.
 
     Nothing is suppressed: the smallest class is that of all records, and the highest risk is one by its size. Of
     transformations that are alike in both, the one of the lowest levels is there.

@@ -1,4 +1,4 @@
-"""The run of a search that measures one transformation at a time: what may win, and the time it took.
+"""The run of a search that measures one transformation at a time: its candidates and its time.
 
 Transformations are measured from rows that are already grouped at a finer transformation (rollup). Groupings of
 transformations measured before are kept, those used last. Of the ones at or below a transformation the one with fewest
@@ -34,7 +34,7 @@ WORTH_KEEPING = 0.6
 
 
 class RollUp:
-    """Measures transformations as the problem does, with the same results."""
+    """Measures transformations by rollup, with the same results as the problem."""
 
     def __init__(self, problem: SearchProblem) -> None:
         self._problem = problem
@@ -104,7 +104,7 @@ REPORT_EVERY = 64
 
 
 class SearchRun:
-    """Measures transformations for a search, and keeps those that may win.
+    """Measures transformations for a search, and keeps the candidates for the best.
 
     Parameters
     ----------
@@ -133,16 +133,16 @@ class SearchRun:
 
     @property
     def seconds(self) -> float:
-        """Time since the search began."""
+        """The time since the search began."""
         return time.perf_counter() - self._started
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is up; asked between measurements."""
+        """Whether the time limit is reached; checked between measurements."""
         return time.perf_counter() > self._deadline
 
     def measure(self, levels: Sequence[int], *, is_allowed: bool = True) -> Candidate:
-        """Measure a transformation, and keep it if it is allowed and safe and may win."""
+        """Measure a transformation, and keep it if it is allowed, safe, and may be the best."""
         candidate = self._measure(levels)
         self.checked += 1
         if is_allowed and self.problem.is_safe(candidate):
@@ -153,7 +153,7 @@ class SearchRun:
         return candidate
 
     def need_monotone(self, search: str) -> None:
-        """Refuse rules that this search cannot work with."""
+        """Refuse rules that are not monotone, for searches that need monotone rules."""
         if not self.problem.is_monotone:
             raise InputError(
                 f"The search {search} takes for granted that a coarser transformation protects no less, which these "
@@ -161,7 +161,7 @@ class SearchRun:
             )
 
     def is_too_dear(self, bound: float) -> bool:
-        """Whether nothing that loses at least this can win any more, not even a tie."""
+        """Whether no transformation with at least this loss can win, not even a tie."""
         return bound > self.least + TOLERANCE + NOISE
 
     def _keep(self, candidate: Candidate) -> None:
@@ -215,7 +215,7 @@ class SearchRun:
 def exhaustive(
     problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
 ) -> SearchResult:
-    """Best transformation of the whole lattice, by measuring each.
+    """Find the optimal transformation by measuring the complete lattice.
 
     *Guarantee*: the transformation of least loss among all transformations that suppress no more than the limit, ties
     decided as described at `best_of`. With a time limit, the best one measured, not proven. Cost: transformations x
@@ -232,7 +232,7 @@ def exhaustive(
 
 
 def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRelease:
-    """Say why nothing can be released."""
+    """Return the error that explains why no transformation is safe."""
     n, k = problem.task.threshold.n_records, problem.task.threshold.k
     if not complete:
         return NoSafeRelease(

@@ -1,1 +1,1 @@
-"""Settings: how they are declared, read from TOML, and what all readers of data have in common."""
+"""Settings: their declaration, parsing from TOML, and the common settings of all readers of data."""

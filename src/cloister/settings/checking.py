@@ -1,4 +1,4 @@
-"""Whether keywords of Python have the types and values that a record of settings, or a signature, declares."""
+"""Check that Python keywords have the types and values declared by a record of settings or a signature."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ Verb = TypeVar("Verb", bound=Callable[..., object])
 
 
 def checked(verb: Verb) -> Verb:
-    """Let a function refuse arguments that are not of the types, or not within the constraints, of its signature.
+    """Make a function refuse arguments that violate the types or constraints of its signature.
 
     A function with ``**how`` takes the settings of reading. An unknown keyword is refused with the nearest one.
     """
@@ -62,7 +62,7 @@ def checked(verb: Verb) -> Verb:
 
 
 def check_kind(one: Setting, value: object) -> None:
-    """Refuse a value of another type than the setting has; names the type that was given, and no value."""
+    """Refuse a value with a type other than the setting's; the message names the given type, never the value."""
     kinds = _parts(one.kind)
     if value is None and (NoneType in kinds or one.by_column):
         return
@@ -121,7 +121,7 @@ def _fits(kind: Kind, value: object) -> bool:
 
 
 def plain(value: object, one: Setting | None = None) -> object:
-    """Return a value without types of NumPy: numbers as of Python, decimals where they may be, lists as tuples."""
+    """Convert a value from NumPy types: numbers to Python numbers, decimals where allowed, lists to tuples."""
     if isinstance(value, np.bool_):
         return bool(value)
     if one is not None and holds_list(one.kind) and isinstance(value, Collection) and not isinstance(value, str):

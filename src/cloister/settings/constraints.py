@@ -1,4 +1,4 @@
-"""What a setting may be: constraints that check a value and print their own sentence.
+"""Constraints on settings: each checks a value and prints its own sentence.
 
 They mark types, as in ``k: Annotated[int, Interval(int, 2)]``. The command line, jobs, Python, plans and manifests read
 the same mark. Pydantic enforces it, and messages print it: ``k must be a whole number from 2``.
@@ -107,7 +107,7 @@ class Interval(GroupedMetadata):
 
 
 class OneOf:
-    """One of several words.
+    """A choice of words.
 
     Examples
     --------
@@ -134,12 +134,12 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Described:
-    """A value that words describe, where its type says little: "the name of a column"."""
+    """A value described in words, if its type is not enough: "the name of a column"."""
 
     text: str
 
     def accepts(self, _value: object) -> bool:
-        """Return True: its type is all that limits it."""
+        """Return True: only its type limits it."""
         return True
 
     def __str__(self) -> str:
@@ -148,7 +148,7 @@ class Described:
 
 @dataclass(frozen=True)
 class Named(Described):
-    """The name of something: a text that is not empty."""
+    """A name: a text that is not empty."""
 
     def accepts(self, value: object) -> bool:
         """Return whether a value is a text that is not empty."""
@@ -157,7 +157,7 @@ class Named(Described):
 
 @dataclass(frozen=True)
 class WordsOr(Described):
-    """Words, in place of which Python may give an object of a class: ``place`` of it is "module:name".
+    """Words, or in Python an object of a class: ``place`` of it is "module:name".
 
     Examples
     --------
@@ -180,7 +180,7 @@ UTILITY_POLICY = "cloister.shapes.codes.policy:UtilityPolicy"
 
 @dataclass(frozen=True)
 class ForEach:
-    """A value for each column, or for each of what is named.
+    """A value for each column, or for each name.
 
     Examples
     --------
@@ -210,12 +210,12 @@ BASIC = {bool: "true or false", int: "a whole number", float: "a number", str: "
 
 
 def alternatives(words: Sequence[str]) -> str:
-    """Return words as a choice: "a, b or c"."""
+    """Join words as a choice: "a, b or c"."""
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def marks_of(annotation: Kind) -> tuple[object, ...]:
-    """Return what marks a type."""
+    """Return the marks of a type."""
     return getattr(annotation, "__metadata__", ())
 
 
@@ -225,7 +225,7 @@ def holds_list(kind: Kind) -> bool:
 
 
 def check_value(asked: str | NamedSetting, value: object, limit: Constraint) -> None:
-    """Refuse a value that a setting cannot have; ``asked``: it, or its name."""
+    """Refuse a value that a setting does not allow; ``asked``: the setting or its name."""
     if not limit.accepts(value):
         words = limit.words if isinstance(limit, OneOf) and isinstance(value, str) else ()
         found, hint = (repr(value), did_you_mean(str(value), words)) if words else (describe_value(value), "")
@@ -237,7 +237,7 @@ MOST_SHOWN = 10**15
 
 
 def describe_value(value: object) -> str:
-    """Return a number as it is, and of anything else its type alone: it might be a value of the data."""
+    """Describe a number by its value, and anything else only by its type: it might be a value of the data."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value}" if abs(value) <= MOST_SHOWN else "a number of more than 15 digits"
     if isinstance(value, Real | Decimal) and not isinstance(value, bool):
@@ -251,7 +251,7 @@ def constraint_of(annotation: Kind) -> Constraint | None:
 
 
 def describe(annotation: Kind) -> str:
-    """Return what a value of a type must be, so that it completes "must be".
+    """Describe the allowed values of a type in words that complete "must be".
 
     Examples
     --------

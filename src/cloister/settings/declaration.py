@@ -34,7 +34,7 @@ Given: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class ColumnAssignments:
-    """``COLUMN=VALUE`` as typed: which column a word is about is known once the columns of the data are."""
+    """``COLUMN=VALUE`` as typed; the columns of the data are needed to parse it."""
 
     texts: tuple[str, ...]
     later: Keywords = field(default_factory=dict)  # by column, what takes the place of what was typed
@@ -49,7 +49,7 @@ ByColumn = Mapping[str, Value] | ColumnAssignments
 
 @dataclass(frozen=True)
 class Help:
-    """What the command line says of a setting."""
+    """The help text of a setting on the command line."""
 
     text: str
     metavar: str | None = None  # what stands for its value; the type if None
@@ -60,7 +60,7 @@ class Help:
 
 @dataclass(frozen=True)
 class Key:
-    """What a job may say of a setting."""
+    """The key of a setting in a job."""
 
     name: str = ""
     kind: Kind = None  # type in TOML, if not that of the field
@@ -69,7 +69,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Setting:
-    """A field as declared; ``default`` is MISSING where it has none."""
+    """A declared field; ``default`` is MISSING if there is none."""
 
     name: str
     kind: Kind
@@ -80,37 +80,37 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """What a value must be, in words."""
+        """The allowed values, in words."""
         return str(self.constraint) if self.constraint else describe(self.kind)
 
     @property
     def option(self) -> str:
-        """How the command line calls it."""
+        """The option on the command line."""
         return (self.help and self.help.option) or f"--{self.name.replace('_', '-')}"
 
     @property
     def word(self) -> str:
-        """How a job calls it; what has no key is called as the field."""
+        """The key in a job, or the name of the field."""
         return (self.key and self.key.name) or self.name
 
     @property
     def by_column(self) -> bool:
-        """Whether it has a value for each column."""
+        """Whether the setting has a value for each column."""
         return ColumnAssignments in get_args(self.kind)
 
     @property
     def typed(self) -> Kind:
-        """What the command line reads words as."""
+        """The type of words on the command line."""
         return (self.help and self.help.typed) or self.kind
 
     @property
     def is_list(self) -> bool:
-        """Whether the command line takes it several times, for several values."""
+        """Whether the option may be repeated for several values."""
         return holds_list(self.typed)
 
     @property
     def in_toml(self) -> Kind:
-        """Its type in a job, with what limits it; None where it may be omitted."""
+        """The type in a job with its constraints; None if the key may be omitted."""
         assert self.key is not None
         parts = [part for part in get_args(self.kind) if part not in (NoneType, ColumnAssignments)]
         kind = self.key.kind or (parts[0] if self.by_column or NoneType in get_args(self.kind) else self.kind)
@@ -124,7 +124,7 @@ class Setting:
         return kind if limit is None else Annotated[kind, Described(str(limit))]
 
     def from_toml(self, value: Value) -> Path | Value:
-        """Return the value of the field that a value in a job stands for."""
+        """Convert a value in a job to the value of the field."""
         assert self.key is not None
         if Path in (self.kind, *get_args(self.kind)):
             return Path(str(value))
@@ -139,7 +139,7 @@ OF_MANY = (
 
 
 def settings_of(record: type) -> list[Setting]:
-    """Return the settings that a record declares, in the order in which people see them.
+    """Return the settings declared by a record, in the order of help and pages.
 
     ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first, and
     what many commands have last.
@@ -164,12 +164,12 @@ def build_request(request: type[Value], keywords: Keywords, **looked_up: object)
 
 
 def settings_given(options: object) -> Given:
-    """Return the settings that say something, by their names."""
+    """Return the settings whose value is not None, by name."""
     return {name: value for name, value in vars(options).items() if value is not None}
 
 
 def command_words(record: type, given: Keywords, skipped: Iterable[str] = ()) -> list[str]:
-    """Return the words of a command whose settings a record declares, for values by their keys in a job.
+    """Return the command-line words for values by their keys in a job; a record declares the settings.
 
     ``skipped``: names of fields that are omitted
     """

@@ -1,4 +1,4 @@
-"""How a table is read: its encoding, what stands for a missing value, what is put in order, and how dates are written.
+"""Settings for reading a table: encoding, missing values, cleaning, and date formats.
 
 Dates are in words such as ``dd.mm.yyyy`` or as ``strptime`` has them; none is read here. Directives of `strptime` and
 of Polars that mean the same are known, no others.
@@ -107,12 +107,12 @@ KEYS = tuple(HowRead.__annotations__)
 
 
 def how_read(settings: object) -> HowRead:
-    """Return what settings say of how a table is read, as keywords."""
+    """Return the reading settings as keywords."""
     return cast("HowRead", {name: getattr(settings, name) for name in KEYS})
 
 
 def reading_of(settings: object) -> ReadingWords:
-    """Return the same as a record."""
+    """Return the reading settings as a record."""
     return ReadingWords(**how_read(settings))
 
 
@@ -160,7 +160,7 @@ USUAL = (
 
 @dataclass(frozen=True)
 class DateFormat:
-    """How a date is written."""
+    """A date format."""
 
     text: str  # as it was stated
     strptime: str  # the same in directives
@@ -168,11 +168,11 @@ class DateFormat:
 
     @property
     def has_time(self) -> bool:
-        """Whether a time of the day follows, which is omitted."""
+        """Whether a time of day follows, which is dropped."""
         return "%H" in self.strptime
 
     def fits(self, text: str) -> bool:
-        """Whether a text looks like a date so written, a time after it or not, and its month and day can be such."""
+        """Whether a text looks like a date in this format, with or without a time, and month and day are possible."""
         text = text if self.has_time else re.sub(f"{TIME_AFTER}$", "", text)
         if not re.fullmatch(self.pattern, text):
             return False
@@ -184,7 +184,7 @@ class DateFormat:
 
 
 def day_of(text: str) -> date | None:
-    """Return the day of an ISO date or time stamp of the calendar, as it is written; None where it is none."""
+    """Return the date part of a valid ISO date or time stamp, as written; None for anything else."""
     stamp = text.strip()
     if not ISO_DATE.fullmatch(stamp):
         return None
@@ -195,7 +195,7 @@ def day_of(text: str) -> date | None:
 
 
 def parse_date_format(text: str) -> DateFormat:
-    """Return the format that a text states.
+    """Parse a date format.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def parse_date_format(text: str) -> DateFormat:
 
 
 def formats_of(texts: Iterable[str]) -> tuple[list[str], int]:
-    """Return the usual formats that most texts are dates in, and how many are; none where that is not half of them.
+    """Return the usual date formats that fit most texts, and the number that fit; none if fewer than half fit.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def formats_of(texts: Iterable[str]) -> tuple[list[str], int]:
 
 
 def unit_of(text: str) -> str | None:
-    """Return the currency or unit of a number, empty where commas part thousands alone; None of any other text.
+    """Return the currency or unit of a number, empty if it only has thousands separators; None for any other text.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def unit_of(text: str) -> str | None:
 
 
 def proposal(texts: Sequence[str], *, of: str = "values") -> str:
-    """Return a sentence that names the format most texts are dates in; empty if there is none.
+    """Return a sentence that suggests the date format that fits most texts; empty if there is none.
 
     Examples
     --------

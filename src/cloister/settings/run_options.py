@@ -1,4 +1,4 @@
-"""What every ``protect`` takes, whatever the shape; and settings that several shapes share."""
+"""Settings of every ``protect`` command, whatever the shape, and settings common to several shapes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class RunOptions(ReadingWords):
 
     @classmethod
     def is_whole(cls, _keywords: Keywords) -> bool:
-        """Whether a release by these settings has all codes of a patient in one row, or in rows of one patient."""
+        """Whether a release with these settings links all codes of a patient, in one row or in rows of one patient."""
         return True  # of such releases of one source no two are handed over together
 
 

@@ -1,4 +1,4 @@
-"""A TOML file -> frozen records, or an error that says which key may be what. Nothing that the file holds is quoted.
+"""Parse TOML into frozen records, or raise an error with the key and its allowed values. Errors never quote the file.
 
 A record is a dataclass. The types of its fields, and the constraints that mark them, say what each key may be.
 """
@@ -31,7 +31,7 @@ STRICT: dict[str, Kind] = {"extra": "forbid", "strict": True}
 
 
 def read_toml(text: str, name: str, instead: str) -> dict[str, Kind]:
-    """Return what a text states."""
+    """Parse a TOML text."""
     problem = "nests too deep, or has a number of too many digits"
     try:
         content = tomllib.loads(text)
@@ -46,7 +46,7 @@ def read_toml(text: str, name: str, instead: str) -> dict[str, Kind]:
 
 
 def toml_text(text: str) -> str:
-    r"""Return a text as TOML writes it: in quotes, with escapes for quotes, backslashes and control characters.
+    r"""Quote a text as in TOML, with escapes for quotes, backslashes and control characters.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _adapter(kind: Kind) -> "TypeAdapter[Kind]":
 
 
 def parse_section(content: Content, kind: type[T], name: str | NamedSetting, inside: Sequence[str] = ()) -> T:
-    """Return the record that a section of a TOML file states.
+    """Parse a section of a TOML file into a record.
 
     ``name``: of the file, or the setting that states it; ``inside``: see `key_inside`
     """
@@ -103,7 +103,7 @@ def _refusal(problem: Content, kind: Kind, name: str | NamedSetting, inside: Seq
 
 
 def key_inside(inside: Sequence[str], *keys: str) -> NamedSetting:
-    """Return what a message calls a key: ``inside`` is the section of the file, and the keys in it that lead there."""
+    """Return the name of a key in messages: ``inside`` is its section in the file and the keys that lead to it."""
     return setting(".".join([*inside[1:], *keys]), section="".join(inside[:1]))
 
 

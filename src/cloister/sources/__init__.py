@@ -1,4 +1,4 @@
-"""Data as they come: a file, a query, or a collection of files that a profile makes into the inputs of all shapes.
+"""Data sources: a file, a query, or a collection of files that a profile converts into the inputs of all shapes.
 
 ``omop:cdm.zip`` names a collection.
 """
@@ -36,7 +36,7 @@ WRITTEN = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 
 def make_input(profile: Profile, files: Files, form: Form) -> Source:
-    """The input of a shape."""
+    """Convert a collection into the input of a shape."""
     people = profile.people(files).checked()
     if form in ("table", "patients"):
         found = _table(people) if form == "table" else _patients(people)
@@ -118,7 +118,7 @@ def _others(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Profiled:
-    """A collection of files, and the profile that it is read by."""
+    """A collection of files and the profile that reads it."""
 
     profile: str
     path: Path
@@ -129,18 +129,18 @@ class Profiled:
         return display_name(Path(os.path.abspath(self.path)))
 
     def at(self, moved: Callable[[Path], Path]) -> str:
-        """The same as it is written, the path as ``moved`` returns it."""
+        """Return the word for the collection, its path changed by ``moved``."""
         return f"{self.profile}:{moved(self.path).as_posix()}"
 
     def files(self) -> tuple[Path, ...]:
-        """The files of the collection, by name."""
+        """Return the files of the collection by name."""
         if not self.path.is_dir():
             return (self.path,)
         return tuple(sorted(file for file in self.path.iterdir() if file.is_file() and not file.name.startswith(".")))
 
 
 def parse_profile(place: object) -> Profiled | None:
-    """What ``PROFILE:PATH`` says; None where it is the name of a file, or of something else.
+    """Parse ``PROFILE:PATH``; return None for the name of a file or anything else.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _is_there(path: Path) -> bool:
 def read_table(
     place: Place, form: Form = "table", *, usual_delimiter: str | None = None, **how: Unpack[HowRead]
 ) -> Source:
-    """The table in a file, or the one that a profile makes of a collection of files."""
+    """Return the table in a file, or the table that a profile makes from a collection of files."""
     collection = parse_profile(place)
     if collection is not None:
         reading = ReadingWords(**how)
@@ -190,19 +190,19 @@ def read_table(
 
 
 def read_claim_tables(patients: Place, claims: Place, **how: Unpack[HowRead]) -> tuple[Source, Source]:
-    """The tables of patients and of their claims, from two files or from one collection named twice."""
+    """Return the tables of patients and claims, from two files or from one collection named twice."""
     return read_table(patients, "patients", **how), read_claims(claims, **how)
 
 
 def read_claims(place: Place, **how: Unpack[HowRead]) -> Source:
-    """The table of claims; as packed text where it is in a large file of its own."""
+    """Return the table of claims; as packed text where it is in a large file of its own."""
     if isinstance(place, Query) or parse_profile(place) is not None:
         return read_table(place, "claims", **how)
     return read_packed(place, **how)
 
 
 def form_of(shape: str) -> Form:
-    """What a profile is to make for a shape that is read from one table."""
+    """Return the form in which a profile prepares data for a shape that is read from one table."""
     forms: dict[str, Form] = {"codes": "codes", "trajectories": "trajectories"}
     return forms.get(shape, "table")
 
@@ -210,7 +210,7 @@ def form_of(shape: str) -> Form:
 def read_code_lists(
     place: Place, *, columns: CodeColumns | None = None, usual_delimiter: str | None = None, **how: Unpack[HowRead]
 ) -> CodeSource:
-    """The codes in a file, or those that a profile finds in a collection of files."""
+    """Return the codes in a file, or those that a profile finds in a collection of files."""
     table = read_table(place, "codes", usual_delimiter=usual_delimiter, **how)
     return code_lists(table, columns or CodeColumns(), how.get("missing", ()))
 
@@ -223,6 +223,6 @@ def read_code_events(
     labels: bool = False,
     **how: Unpack[HowRead],
 ) -> EventSource:
-    """The coded events in a file, or those that a profile finds in a collection of files."""
+    """Return the coded events in a file, or those that a profile finds in a collection of files."""
     table = read_table(place, "trajectories", usual_delimiter=usual_delimiter, **how)
     return code_events(table, columns or EventColumns(), labels=labels)

@@ -1,4 +1,4 @@
-"""The columns of records: their names, and what is made of the text in them."""
+"""The columns of records: their names, and conversions of their text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ Columns = Mapping[str, str | pl.Expr]
 
 
 def parse_dates(text: pl.Series) -> pl.DataFrame:
-    """What dates say, one row each.
+    """Parse dates, one row each.
 
     Returns
     -------
@@ -45,13 +45,13 @@ def parse_dates(text: pl.Series) -> pl.DataFrame:
 
 
 def as_records(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
-    """The columns by these names, each a column or an expression of the frame, and where each record stands."""
+    """Select columns or expressions under these names, with the place of each record in its file."""
     found = [(pl.col(one) if isinstance(one, str) else one).alias(name) for name, one in columns.items()]
     return frame.select(*found, FILE, ROW)
 
 
 def first_and_rest(frame: pl.DataFrame, key: str, code: str, first: str, rest: str) -> pl.DataFrame:
-    """One row a key: the first of its codes, and the others separated by spaces; null where there are none.
+    """Return one row per key: its first code, and the others separated by spaces; null where there are none.
 
     Examples
     --------
@@ -64,11 +64,11 @@ def first_and_rest(frame: pl.DataFrame, key: str, code: str, first: str, rest: s
 
 
 def split_first_code(column: str, first: str, rest: str) -> Sequence[pl.Expr]:
-    """The first of the codes in a column of lists, and the others separated by spaces."""
+    """Split a column of code lists into the first code and the others, separated by spaces."""
     others = pl.col(column).list.slice(1).list.join(" ")
     return (pl.col(column).list.first().alias(first), pl.when(pl.col(column).list.len() > 1).then(others).alias(rest))
 
 
 def list_codes(columns: Sequence[str] | Sequence[pl.Expr]) -> pl.Expr:
-    """A list of the codes in some columns, in their order, each once, without what is missing."""
+    """Collect the codes of some columns in a list, in column order, without repeats and missing values."""
     return pl.concat_list(columns).list.drop_nulls().list.unique(maintain_order=True)

@@ -64,7 +64,7 @@ NOT_BILLED = {"preauthorization", "predetermination"}
 
 @dataclass(frozen=True, repr=False)
 class _Resource:
-    """A resource as it was written, and where."""
+    """A resource and its place in its file."""
 
     content: Json
     file: str
@@ -74,12 +74,12 @@ class _Resource:
         return _text_at(self.content, *path)
 
     def row(self, cells: Row) -> Row:
-        """Cells with where the resource stands."""
+        """Return cells with the place of the resource."""
         return cells | {FILE: self.file, ROW: self.line}
 
     @property
     def is_held(self) -> bool:
-        """Whether an encounter took place, or takes place, and is no error."""
+        """Whether an encounter took place or is in progress, and was not entered in error."""
         return self.text("status") not in NOT_HELD
 
 
@@ -98,13 +98,13 @@ ById = Mapping[str, _CodedResource]
 
 
 def people(files: Files) -> People:
-    """Each Patient."""
+    """Return one row per Patient."""
     columns = (ID, BIRTH, SEX, "race", "ethnicity", "state", "county", "zip")
     return People(frame_of_rows(map(_person, _resources(files, ["Patient"])["Patient"]), columns), "line")
 
 
 def conditions(files: Files) -> SourceRecords:
-    """Each Condition that is not refuted or an error, and has a code."""
+    """Return one row per Condition that has a code and is neither refuted nor entered in error."""
     by_kind = _resources(files, ["Condition", "Encounter"])
     _once(by_kind["Condition"])
     encounters = {name: one for name, one in _once(by_kind["Encounter"]).items() if one.is_held}
@@ -117,7 +117,7 @@ def conditions(files: Files) -> SourceRecords:
 
 
 def claims(files: Files) -> SourceRecords:
-    """Each Claim that was made; each Encounter where there are no claims."""
+    """Return one row per Claim that was made, or per Encounter if there are no claims."""
     by_kind = _resources(files, ["Claim", "Encounter", "Condition", "Procedure"])
     for each in by_kind.values():
         _once(each)
@@ -350,7 +350,7 @@ def _unbundle(found: Json) -> Iterator[tuple[str, Json]]:
 
 
 def referred_id(reference: str | None, kind: str) -> str | None:
-    """The id in a reference to a resource of a kind; None where it is none, or to something of another kind.
+    """Return the id in a reference to a resource of a kind; None for another kind or no reference.
 
     It is written ``Patient/ID``, with an address before it or a version behind it, ``urn:uuid:ID``, or as the id alone.
 

@@ -1,7 +1,7 @@
 """OMOP Common Data Model 5.4: its tables as CSV or Parquet files.
 
-Codes come in two columns. ``code`` is that of the standard concept (SNOMED), ``source_code`` that of the concept that
-was recorded (often ICD); where one is not known, the other stands there. Claims are visits, with the codes as recorded,
+Codes come in two columns. ``code`` is that of the standard concept (SNOMED), ``source_code`` that of the recorded
+concept (often ICD); where one is not known, the other replaces it. Claims are visits, with the codes as recorded,
 as the groups of claims are of ICD.
 
 References
@@ -32,7 +32,7 @@ PLACES = {
 
 
 def people(files: Files) -> People:
-    """Each row of PERSON, with the place in LOCATION where there is one."""
+    """Return the rows of PERSON, with the place in LOCATION where there is one."""
     concepts = ("gender", "race", "ethnicity")
     frame = files.table(
         "person",
@@ -57,13 +57,13 @@ def people(files: Files) -> People:
 
 
 def conditions(files: Files) -> SourceRecords:
-    """Each row of CONDITION_OCCURRENCE that has a code."""
+    """Return the rows of CONDITION_OCCURRENCE that have a code."""
     found = _conditions(files)
     return SourceRecords(found.frame.select(ID, CODE, SOURCE_CODE, DATE, FILE, ROW), notes=found.notes)
 
 
 def claims(files: Files) -> SourceRecords:
-    """Each row of VISIT_OCCURRENCE, with its conditions and procedures; a condition outside visits stands alone."""
+    """Return the rows of VISIT_OCCURRENCE with conditions and procedures; other conditions are rows of their own."""
     visits = _visits(files)
     had = _conditions(files)
     done = _procedures(files)

@@ -1,6 +1,6 @@
-"""What profiles hand on: records of people, of what they had, and of claims, each with the place that it came from.
+"""Records that profiles return: people, conditions and claims, each with its place in the source.
 
-They are read from a folder, a zip archive or one file: names, bytes, and the tables in them.
+Files are read from a folder, a zip archive or one file: names, bytes, and tables.
 """
 
 import io
@@ -40,7 +40,7 @@ class SourceRecords:
     notes: tuple[str, ...] = ()
 
     def refuse(self, wrong: pl.Series, found: str, advice: str, column: str | None = None) -> None:
-        """Refuse records that are ``wrong``; a missing truth counts as none."""
+        """Refuse records that are ``wrong``; null counts as false."""
         wrong = wrong.fill_null(value=False)
         count = int(wrong.sum())
         if not count:
@@ -55,28 +55,28 @@ class SourceRecords:
         )
 
     def dates_of(self, column: str) -> pl.DataFrame:
-        """The dates of a column, as `parse_dates` returns them."""
+        """Return the dates of a column, as `parse_dates` returns them."""
         dates = parse_dates(self.frame[column])
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
         return dates
 
     def refuse_repeated(self, ids: pl.Series, what: str) -> None:
-        """Refuse records whose id another one has; a missing id is none."""
+        """Refuse records with repeated ids; missing ids do not count."""
         again = ids.is_not_null() & ~ids.is_first_distinct()
         self.refuse(again, f"the id of {what} that is there already", "Leave one of each there")
 
     def without(self, left_out: pl.Series, why: str) -> "SourceRecords":
-        """The records that are not to be omitted, with a note on how many are."""
+        """Omit records, and add a note on their number."""
         left_out = left_out.fill_null(value=False)
         return SourceRecords(self.frame.filter(~left_out), self.unit, self.notes).with_note(int(left_out.sum()), why)
 
     def with_note(self, count: int, why: str) -> "SourceRecords":
-        """The same with a note on how many were omitted."""
+        """Add a note on the number of omitted records."""
         said = f"{count:,} {self.unit}s were" if count > 1 else f"1 {self.unit} was"
         return replace(self, notes=(*self.notes, f"{said} left out: {why}")) if count else self
 
     def refuse_of_others(self, owner: pl.Series, named: str) -> None:
-        """Refuse records with something that belongs to another patient than they do.
+        """Refuse records that refer to something of another patient.
 
         ``owner``: whose that is which a record names, one each; null where it is nobody's
         """
@@ -87,10 +87,10 @@ class SourceRecords:
 
 @dataclass(frozen=True)
 class People(SourceRecords):
-    """Records of people, one each: with `SEX` and `BIRTH`, a date to the day, the month or the year."""
+    """Records of people, one per person: with `SEX` and `BIRTH`, a date to the day, the month or the year."""
 
     def checked(self) -> "People":
-        """These records, if each has an id of its own."""
+        """Return these records if each has an id of its own."""
         if not self.frame.height:
             raise InputError("There are no patients, so there is nothing to release.")
         ids = self.frame[ID]
@@ -103,13 +103,13 @@ Row = dict[str, str | int | None]
 
 
 def frame_of_rows(rows: Iterable[Row], columns: Sequence[str]) -> pl.DataFrame:
-    """Rows as a frame of text, with where each stands."""
+    """Return rows as a frame of text, with their places."""
     schema = {**dict.fromkeys(columns, pl.String), FILE: pl.String, ROW: pl.Int64}
     return pl.DataFrame(list(rows), schema=schema, orient="row")
 
 
 def without_left(rows: Iterable[tuple[Row, str | None]], columns: Sequence[str]) -> SourceRecords:
-    """Rows of lines without those for which there is a reason to leave them out, with a note for each reason."""
+    """Omit rows for which there is a reason, and add a note for each reason."""
     records = SourceRecords(frame_of_rows((row | {LEFT: why} for row, why in rows), (*columns, LEFT)), "line")
     for why in records.frame[LEFT].drop_nulls().unique().sort():
         records = records.without(records.frame[LEFT] == why, why)
@@ -118,7 +118,7 @@ def without_left(rows: Iterable[tuple[Row, str | None]], columns: Sequence[str])
 
 @dataclass(frozen=True)
 class Profile:
-    """How a collection becomes records."""
+    """The functions that convert a collection of files into records."""
 
     people: Callable[..., People]
     # what patients had: `CODE`, `DATE`; further columns with other codes of the same, none of them missing
@@ -135,13 +135,13 @@ class Member:
 
     @property
     def stem(self) -> str | None:
-        """Its name without what says that it is a table, in small letters; None where it is none."""
+        """The file's name in lower case without the extension of a table; None if it is not a table."""
         found = TABLE.fullmatch(self.name)
         return found[1].lower() if found else None
 
 
 def members_at(path: Path, name: str) -> tuple[Member, ...]:
-    """The files of a folder or archive, or that file alone, by name; archives in a folder are looked into."""
+    """Return the files of a folder or archive, or the single file, by name; archives in a folder are opened."""
     if not path.exists():
         raise InputError(f"There is no file or folder {name}.", file=name)
     if path.is_dir():
@@ -196,13 +196,13 @@ class Files:
     reading: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
     def tables(self, wanted: str) -> list[Member]:
-        """The tables whose names, in small letters and without endings, are as the pattern ``wanted`` says."""
+        """Return the tables whose names, in lower case and without extensions, match the pattern ``wanted``."""
         return [one for one in self.members if one.stem is not None and re.fullmatch(wanted, one.stem)]
 
     def table(
         self, name: str, needed: Sequence[str], optional: Sequence[str] = (), *, may_lack: bool = False
     ) -> pl.DataFrame:
-        """The one table of that name, as `frame_of`; without records where there is none and it ``may_lack``."""
+        """Return the only table of that name, as `frame_of`; if there is none and it ``may_lack``, without records."""
         members = self.tables(re.escape(name.lower()))
         if len(members) > 1:
             raise InputError(
@@ -217,7 +217,7 @@ class Files:
         return pl.DataFrame(schema={**dict.fromkeys((*needed, *optional), pl.String), ROW: pl.Int64, FILE: pl.String})
 
     def frame_of(self, member: Member, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
-        """The columns of a table as text without spaces around, null where empty; where each record stands beside them.
+        """Return the columns of a table as stripped text, null where empty, and the place of each record.
 
         ``needed, optional``: names of columns, as they are returned, in small letters; a column that is optional and
         not there is null throughout

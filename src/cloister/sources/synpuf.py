@@ -1,4 +1,4 @@
-"""CMS 2008-2010 Data Entrepreneurs' Synthetic Public Use File (DE-SynPUF), as CMS publishes it or made ready.
+"""CMS 2008-2010 Data Entrepreneurs' Synthetic Public Use File (DE-SynPUF), as CMS publishes it or prepared.
 
 References
 ----------
@@ -23,7 +23,7 @@ READY = ("patient_id", "date")
 
 
 def people(files: Files) -> People:
-    """Each beneficiary once: as the latest of the yearly files has them, or a table made ready."""
+    """Return one row per beneficiary: from the latest of the yearly files, or from a prepared table."""
     members = files.tables(BENEFICIARIES)
     return _beneficiaries(files, members) if members else _ready_people(files)
 
@@ -51,14 +51,14 @@ def _ready_people(files: Files) -> People:
 
 
 def conditions(files: Files) -> SourceRecords:
-    """Each diagnosis of each claim."""
+    """Return one row per diagnosis of each claim."""
     frame = _claims(files).select(ID, DATE, pl.col("diagnoses").alias(CODE), FILE, ROW)
     exploded = frame.explode(CODE, empty_as_null=False, keep_nulls=False)
     return SourceRecords(exploded.filter(pl.col(CODE).is_not_null()))
 
 
 def claims(files: Files) -> SourceRecords:
-    """Each claim."""
+    """Return one row per claim."""
     frame = _claims(files).with_columns(
         *split_first_code("diagnoses", "diagnosis", "further"), *split_first_code("procedures", "procedure", "more")
     )

@@ -40,21 +40,21 @@ PLACES = {
 
 
 def people(files: Files) -> People:
-    """Each row of patients.csv."""
+    """Return the rows of patients.csv."""
     others = ("race", "ethnicity", "state", "county", "zip")
     frame = files.table("patients", ("id", "birthdate", "gender"), others)
     return People(frame.rename({"id": ID, "birthdate": BIRTH, "gender": SEX}))
 
 
 def conditions(files: Files) -> SourceRecords:
-    """Each row of conditions.csv that has a code."""
+    """Return the rows of conditions.csv that have a code."""
     frame = files.table("conditions", ("patient", "code", "start"))
     frame = as_records(frame, {ID: "patient", CODE: "code", DATE: "start"})
     return SourceRecords(frame).without(frame[CODE].is_null(), "no code")
 
 
 def claims(files: Files) -> SourceRecords:
-    """Each row of claims.csv, with its encounter and what was done in it."""
+    """Return the rows of claims.csv, with their encounters and procedures."""
     frame = files.table(
         "claims", ("patientid", "servicedate", DIAGNOSES[0]), (*DIAGNOSES, "appointmentid", "providerid")
     )

@@ -1,4 +1,4 @@
-"""What users' own tests, ours and demonstrations need: made-up hospitals, and assertions about what is released.
+"""Tools for tests and demonstrations: synthetic hospitals, and assertions about released data.
 
 `cloister.testing.strategies` makes small random data; it is a module of its own, as it needs Hypothesis.
 """

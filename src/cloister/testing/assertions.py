@@ -1,4 +1,4 @@
-"""What a user's own tests can ask of what was released, recounted in plain Python.
+"""Assertions about released data for users' tests, counted in plain Python.
 
 Nothing here knows how cloister protects or verifies: a frame and a guarantee go in, and an `AssertionError` comes out
 where the guarantee does not hold. Its message has names of columns and counts, never a value. A column that is not
@@ -20,7 +20,7 @@ Row = tuple[Hashable, ...]
 
 
 def assert_k_anonymous(frame: "IntoDataFrame", quasi_identifiers: Sequence[str], k: int) -> None:
-    """Assert that each combination of quasi-identifiers that occurs is that of at least k rows.
+    """Assert that each combination of quasi-identifiers occurs in at least k rows.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def assert_every_patient_shares(
 
 
 def assert_combinations_are_shared(records: Iterable[Collection[str]], m: int, k: int) -> None:
-    """Assert that any m or fewer codes that stand together in a record do so in at least k records (k^m-anonymity).
+    """Assert that any m or fewer codes that occur together in a record do so in at least k records (k^m-anonymity).
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def assert_combinations_are_shared(records: Iterable[Collection[str]], m: int, k
 
 
 def assert_cannot_be_joined(one: "IntoDataFrame", other: "IntoDataFrame", columns: Sequence[str], k: int) -> None:
-    """Assert that what two frames share leads from no row of one to fewer than k rows of the other.
+    """Assert that shared columns link no row of one frame to fewer than k rows of the other.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def assert_cannot_be_joined(one: "IntoDataFrame", other: "IntoDataFrame", column
 
 
 def assert_nothing_of(values: Iterable[str], folder: str | Path) -> None:
-    """Assert that none of these values stands, as a whole word, in a text file of a folder or of one below it.
+    """Assert that none of these values occurs, as a separate word, in a text file of a folder or its subfolders.
 
     Parameters
     ----------

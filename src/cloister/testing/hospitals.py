@@ -1,4 +1,4 @@
-"""The example hospital: four shapes of data about the same made-up patients, the same for a seed."""
+"""The example hospital: data of four shapes about the same synthetic patients, reproducible by a seed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -28,7 +28,7 @@ from .patients import (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hospital:
-    """Data of made-up patients in all shapes; the same patient has the same id in all of them."""
+    """Data of synthetic patients in all shapes; a patient has the same id in all of them."""
 
     # one row a patient: mrn (the id), name, age, sex, zip, ethnicity (null where unknown), admitted, diagnosis (what
     # they were admitted for, ICD-10-CM)
@@ -46,7 +46,7 @@ class Hospital:
         return f"Hospital({self.patients.height:,} made-up patients)"
 
     def files(self) -> Iterator[tuple[str, pl.DataFrame]]:
-        """Return each frame with the name of its file: `patients.csv` and so on, as the attributes are called."""
+        """Return the frames by file name: `patients.csv` and so on, as the attributes are called."""
         for part in fields(self):
             yield f"{part.name}.csv", getattr(self, part.name)
 
@@ -68,7 +68,7 @@ class Hospital:
 
 
 def hospital(seed: int = 0, n: int = 1000) -> Hospital:
-    """Return a made-up hospital.
+    """Return a synthetic hospital.
 
     Ages have two humps, as in hospitals; what people have depends on age and sex; conditions come in clusters
     (metabolic, heart, lung, joints, mind, cancer), and chronic ones are recorded again over the years. Codes are real
@@ -113,7 +113,7 @@ def hospital(seed: int = 0, n: int = 1000) -> Hospital:
 
 
 def hospital_patients(seed: int = 0, n: int = 1000) -> pl.DataFrame:
-    """Return the table of patients of `hospital` alone, which is quicker made.
+    """Return only the table of patients of `hospital`, which is faster.
 
     Examples
     --------
@@ -203,7 +203,7 @@ BY_PLACE = {"Urgent Care": "Emergency Medicine", "Independent Lab": "Laboratory"
 
 @dataclass(frozen=True, eq=False)
 class Bills:
-    """Claims as numbers, one row each: whose, for what, where and when."""
+    """Claims as numbers, one row each: patient, reason, place and date."""
 
     patient: Whole = field(repr=False)
     condition: Whole = field(repr=False)

@@ -1,6 +1,6 @@
-"""The made-up patients: who they are, when they were in hospital, what they have, and in which years that was recorded.
+"""The synthetic patients: demographics, hospital stays, conditions, and the years of their records.
 
-All is drawn by random numbers that are the same with every version of NumPy and on every machine.
+The random numbers are the same with every version of NumPy and on every machine.
 """
 
 import csv
@@ -72,13 +72,13 @@ class SeededDraws:
         return found
 
     def order(self, n: int) -> Whole:
-        """Return the numbers from 0 to n - 1 in any order."""
+        """Return the numbers from 0 to n - 1 in random order."""
         return np.argsort(self.shares(n), kind="stable")
 
 
 @dataclass(frozen=True, eq=False)
 class MadePeople:
-    """The patients in the order of the files."""
+    """The synthetic patients in the order of the files."""
 
     ids: pl.Series = field(repr=False)  # (n,) record numbers, each another
     age: Whole = field(repr=False)  # (n,) whole years when admitted
@@ -92,7 +92,7 @@ class MadePeople:
 
     @property
     def n(self) -> int:
-        """Number of patients."""
+        """The number of patients."""
         return self.age.size
 
     @property
@@ -102,7 +102,7 @@ class MadePeople:
 
 
 def people(seed: int, n: int) -> MadePeople:
-    """Return n patients. All shares are made up."""
+    """Return n synthetic patients. All shares are invented."""
     draws = SeededDraws(seed, "people")
     numbers = draws.order(n) * 10 + draws.below(np.full(n, 10))
     age = draws.places(n, AGE_WEIGHTS) * AGE_GROUP + draws.below(np.full(n, AGE_GROUP))
@@ -124,7 +124,7 @@ def people(seed: int, n: int) -> MadePeople:
 
 
 def birth_dates(people: MadePeople) -> pl.Series:
-    """Return dates of birth by which everybody has their age on the day of admission."""
+    """Return dates of birth that agree with each patient's age on the day of admission."""
     birthday = last_birthday(people)
     month = birthday.astype("datetime64[M]")
     day = (birthday - month.astype("datetime64[D]")).astype(np.int64)
@@ -154,7 +154,7 @@ def genotypes(seed: int, n: int) -> pl.Series:
 def chosen(
     names: "np.ndarray[tuple[int], np.dtype[np.str_]] | list[str] | tuple[str | None, ...]", at: Whole
 ) -> pl.Series:
-    """Return the names at these places."""
+    """Return the names at these positions."""
     return pl.Series(list(names), dtype=pl.String).gather(at)
 
 
@@ -199,7 +199,7 @@ CODED_OTHERWISE = 0.12  # Records that have the most frequent code of a conditio
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition."""
+    """A medical condition."""
 
     icd9: tuple[str, ...]
     icd10: tuple[str, ...]
@@ -235,7 +235,7 @@ def conditions() -> tuple[Condition, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Had:
-    """Which patients have which conditions, sorted by patient."""
+    """Pairs of patients and conditions, sorted by patient."""
 
     # patient, condition: (n,) who has what, each pair once, each patient at least once
     patient: Whole = field(repr=False)
@@ -246,7 +246,7 @@ class Had:
 
 @dataclass(frozen=True, eq=False)
 class MadeRecords(Had):
-    """What was recorded of patients, one row a code and year, sorted by patient and age; main in that of admission."""
+    """Records of patients, one row per code and year, sorted by patient and age; main in the year of admission."""
 
     years_ago: Whole = field(repr=False)  # (n,) whole years between the age at the record and the age at admission
 
@@ -304,7 +304,7 @@ def _variants(draws: SeededDraws, condition: Whole) -> Whole:
 
 
 def records(seed: int, people: MadePeople, had: Had) -> MadeRecords:
-    """Return what was recorded of patients in the years up to admission.
+    """Return the records of patients in the years up to admission.
 
     Chronic conditions are recorded again in most years after they began, others seldom or never.
     """

@@ -1,7 +1,7 @@
 """Hypothesis strategies for the four shapes: small data in which patients both share values and stand out.
 
-This module needs Hypothesis: ``pip install 'cloister[testing]'``. What it makes is plain: frames, rows and lists, as
-`cloister` takes them.
+This module needs Hypothesis: ``pip install 'cloister[testing]'``. Its data are plain frames, rows and lists, as
+`cloister` accepts them.
 """
 
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class MadeClaims:
 
 @st.composite
 def hierarchies(draw: st.DrawFn, largest: int = 6) -> list[Labels]:
-    """Rows of a legal hierarchy: every level merges groups of the one below, the last has one root.
+    """Generate the rows of a legal hierarchy: every level merges groups of the one below, and the last has one root.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def hierarchies(draw: st.DrawFn, largest: int = 6) -> list[Labels]:
 
 @st.composite
 def tables(draw: st.DrawFn, most_records: int = 24, most_columns: int = 4, *, missing: bool = False) -> MadeTable:
-    """Tables of few values, so that classes of all sizes occur.
+    """Generate tables of few values, so that classes of all sizes occur.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def tables(draw: st.DrawFn, most_records: int = 24, most_columns: int = 4, *, mi
 def code_sets(
     most_records: int = 16, most_codes: int = 4, codes: tuple[str, ...] = CODES
 ) -> st.SearchStrategy[list[list[str]]]:
-    """Sets of codes, one a patient, as `cloister.CodeSets.from_records` takes them; none is empty.
+    """Generate sets of codes, one per patient, as `cloister.CodeSets.from_records` accepts them; none is empty.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def trajectories(
     codes: tuple[str, ...] = CODES,
     ages: tuple[int, ...] = (40, 41, 44, 50),
 ) -> st.SearchStrategy[list[list[Pair]]]:
-    """Codes with ages, one list a patient, as `cloister.Trajectories.from_records` takes them; none is empty.
+    """Generate codes with ages, one list per patient, as `cloister.Trajectories.from_records` accepts; none is empty.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def trajectories(
 
 @st.composite
 def claims(draw: st.DrawFn, most_patients: int = 12, most_claims: int = 4) -> MadeClaims:
-    """Patients with claims of one year; `CLAIMS_PLAN` is a plan for them.
+    """Generate patients with claims of one year; `CLAIMS_PLAN` is a plan for them.
 
     Parameters
     ----------

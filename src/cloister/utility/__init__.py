@@ -1,4 +1,4 @@
-"""Numbers about what was lost."""
+"""Measures of utility and information loss."""
 
 from .case_counts import (
     CountedSets,

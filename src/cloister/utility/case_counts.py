@@ -1,7 +1,7 @@
-"""Case counts: how many records hold all codes of a query, or any code of a constraint, and how wrong estimates are.
+"""Case counts: records with all codes of a query, or any code of a constraint, and the errors of estimates.
 
-They are also answered from records of terms, each a set of codes of which a record has one or more. Which subset is
-meant is not known, so that answers are expectations: by the first reading all non-empty subsets are equally likely; by
+Counts are also estimated from records of terms; a term is a set of codes, and its record has one or more of them. The
+actual subset is unknown, so answers are expectations: by the first reading all non-empty subsets are equally likely; by
 the second each code of a term is there with one chance in the size of the term, whatever the others are.
 
 References
@@ -38,14 +38,14 @@ WORD = 64
 
 @dataclass(frozen=True)
 class Itemset:
-    """A set of items, in ascending order, and the number of records that hold all of them."""
+    """A set of items, in ascending order, and the number of records that contain all of them."""
 
     items: tuple[int, ...]
     support: int
 
 
 def frequent_itemsets(offsets: Offsets, items: Items, least: int, *, largest: int | None = None) -> list[Itemset]:
-    """Return every set of items that at least ``least`` records hold, in the order of its items.
+    """Return every set of items that at least ``least`` records contain, in the order of its items.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class _Prefix:
 
 
 def item_bits(offsets: Offsets, items: Items, wanted: NDArray[np.int64]) -> Bits:
-    """Return one row for each wanted item, one bit for each record: (n_wanted, ceil(n_records / 64))."""
+    """Return a bit matrix, one row per wanted item and one bit per record: (n_wanted, ceil(n_records / 64))."""
     n_records = len(offsets) - 1
     rank = np.full(int(max(items.max(initial=-1), wanted.max(initial=-1))) + 1, -1, dtype=np.int64)
     rank[wanted] = np.arange(len(wanted))
@@ -106,7 +106,7 @@ def item_bits(offsets: Offsets, items: Items, wanted: NDArray[np.int64]) -> Bits
 
 
 def maximal(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    """Return those that are part of no other, most frequent first; ties: the larger, then by items."""
+    """Return the sets that are part of no other set, most frequent first; ties: the larger, then by items."""
     holding: dict[int, int] = {}
     kept: list[Itemset] = []
     for itemset in sorted(itemsets, key=lambda found: -len(found.items)):
@@ -134,7 +134,7 @@ EDGES = (-0.10, -0.05, -0.025, 0.0, 0.025, 0.05, 0.10)
 
 @dataclass(frozen=True)
 class CountedSets:
-    """Records as sets of items, ready to be counted."""
+    """Records as sets of items, indexed for counting."""
 
     offsets: Offsets  # (n_records + 1,) int64, where the items of each record begin
     items: Items  # item numbers from 0, ascending within a record
@@ -151,7 +151,7 @@ class CountedSets:
         return cls(offsets, items, n_items, starts, record[np.argsort(items, kind="stable")])
 
     def count(self, query: Query) -> int:
-        """Return how many records hold all items of a query."""
+        """Count the records that contain all items of a query."""
         # Shortest first: what is in common is never longer, and each further list is only looked up in.
         lists = sorted((self.records[self.starts[item] : self.starts[item + 1]] for item in query), key=len)
         common = lists[0]
@@ -163,7 +163,7 @@ class CountedSets:
         return len(common)
 
     def counts(self, queries: Sequence[Query]) -> Counts:
-        """Return how many records hold all items of each query: (n_queries,).
+        """Count the records that contain all items of each query: (n_queries,).
 
         With a bit for each record and item where that fits into memory, else query by query.
         """
@@ -176,7 +176,7 @@ class CountedSets:
         return np.array([np.bitwise_count(held).sum(dtype=np.int64) for held in common], dtype=np.int64)
 
     def matches(self, constraints: Sequence[Query]) -> Counts:
-        """Return how many records hold at least one item of each of these disjoint sets: (n_constraints,)."""
+        """Count the records that contain at least one item of each of these disjoint sets: (n_constraints,)."""
         number = np.full(self.n_items, -1, dtype=np.int64)
         for place, constraint in enumerate(constraints):
             number[list(constraint)] = place
@@ -238,7 +238,7 @@ def matching_errors(true: Counts, estimates: Sequence[Counts]) -> Means:
 
 
 def error_histogram(errors: Means) -> dict[str, int]:
-    """Return constraints by interval of their matching error (Figs 18 to 20): each interval holds its lower end."""
+    """Count constraints by interval of their matching error (Figs 18 to 20): each interval includes its lower end."""
     place = np.searchsorted(EDGES, errors, side="right")
     counts = np.bincount(place, minlength=len(EDGES) + 1)
     names = [f"[{low:+.1%}, {high:+.1%})" for low, high in pairwise(EDGES)]
@@ -288,13 +288,13 @@ def _top(sets: CountedSets, top: int) -> set[Query]:
 
 
 class Reading(StrEnum):
-    """How likely a record with a term has given codes of it."""
+    """An assumption on the probability that a record with a term has given codes of the term."""
 
     SUBSETS = "subsets"
     INVERSE_SIZE = "inverse-size"
 
     def chance(self, size: int, queried: int) -> float:
-        """Return the chance that a record with a term has all of some of its codes.
+        """Return the probability that a record with a term has all of these codes of the term.
 
         Parameters
         ----------
@@ -312,14 +312,14 @@ class Reading(StrEnum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermSets:
-    """Records of terms, ready to be asked about codes."""
+    """Records of terms, indexed for queries about codes."""
 
     counted: CountedSets
     term_of: NDArray[np.int32]
     sizes: NDArray[np.int64]
 
     def answers(self, queries: Sequence[Query], reading: Reading = Reading.SUBSETS) -> Means:
-        """Return how many records are expected to hold all codes of each query; 0 where one is suppressed."""
+        """Return the expected number of records with all codes of each query; 0 if a code is suppressed."""
         asked = [Counter(self.term_of[list(query)].tolist()) for query in queries]
         known = [number for number, terms in enumerate(asked) if min(terms) >= 0]
         held = self.counted.counts([tuple(sorted(asked[number])) for number in known])

@@ -1,4 +1,4 @@
-"""The losses by name: means of the losses of attributes, and those that look at the sizes of classes or at each record.
+"""Information loss measures by name: means of attribute losses, and measures on class sizes or on each record.
 
 The loss of a value is (leaves it covers - 1) / (leaves of its domain - 1): 0 as recorded, 1 when suppressed. The loss
 of an attribute is the mean over all records of the input.
@@ -37,20 +37,20 @@ LEAST_DIVERGENCE = 0.01
 
 
 class LossAndBound(NamedTuple):
-    """Loss of a release, and the loss with nothing suppressed: no higher, never lower at a coarser transformation."""
+    """Loss of a release, and its loss without suppression: at most as high, and never lower at coarser levels."""
 
     loss: float
     bound: float
 
     def within_bounds(self) -> "LossAndBound":
-        """Return both in [0, 1], the bound no higher than the loss, where rounding brought them out of it."""
+        """Correct rounding errors: return both in [0, 1], the bound at most the loss."""
         loss = min(max(self.loss, 0.0), 1.0)
         return LossAndBound(loss, min(max(self.bound, 0.0), loss))
 
 
 @dataclass(frozen=True)
 class Generalized:
-    """Classes and distinct rows of a table at one transformation.
+    """The classes and distinct rows of a table at one transformation.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Generalized:
 
     @property
     def n_records(self) -> int:
-        """Records of the table."""
+        """The number of records in the table."""
         return int(self.records.sum())
 
 
@@ -114,7 +114,7 @@ class AttributeLoss:
     looks_within_classes: ClassVar[bool] = False
 
     def aggregate(self, losses: Sequence[float], weights: Sequence[float]) -> float:
-        """Return the weighted mean, in [0, 1]; the same in whatever order the attributes come.
+        """Return the weighted mean, in [0, 1]; the order of the attributes does not matter.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ PRECISION = AttributeLoss(
 
 @dataclass(frozen=True)
 class TableLoss:
-    """A loss that is measured on the table as a whole, in [0, 1].
+    """A loss that is measured on the complete table, in [0, 1].
 
     With nothing suppressed it is no higher, and never falls when classes are merged: that lower bound is monotone.
     """
@@ -169,17 +169,17 @@ def _squares(sizes: Numbers) -> int:
 
 
 def discernibility(kept: Numbers, gone: Numbers, n_records: int) -> float:
-    """Return the loss of the sizes of the classes kept, of those suppressed, and the records."""
+    """Return the loss for the sizes of kept classes, the sizes of suppressed classes, and the number of records."""
     return (_squares(kept) + int(gone.sum()) * n_records) / n_records**2
 
 
 def average_class_size(kept: Numbers, gone: Numbers, _: int) -> float:
-    """Return the same as a mean of sizes."""
+    """Return the average class size loss of the kept and suppressed class sizes and the number of records."""
     return 1 / (kept.size + (gone.size > 0))
 
 
 def _ambiguity(table: Generalized) -> LossAndBound:
-    """How many combinations of recorded values a released record could stand for, on a logarithmic scale.
+    """Ambiguity: the number of combinations of recorded values that a released record covers, on a logarithmic scale.
 
     The mean over records of the product of the leaves that their labels cover (of the whole domains where suppressed);
     its logarithm as a share of the logarithm of all combinations. A weight is an exponent, scaled to 1 on average.

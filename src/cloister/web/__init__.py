@@ -1,1 +1,1 @@
-"""The application, ``cloister ui``: pages over what the library does. Computes nothing of its own."""
+"""The application, ``cloister ui``: pages for the functions of the library. Computes nothing of its own."""

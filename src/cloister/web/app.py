@@ -1,4 +1,4 @@
-"""The application itself: what its pages share, how they are rendered, and what becomes of errors."""
+"""The application: the shared state of its pages, rendering, and error handling."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ OF_TABLES = ("/roles", "/hierarchies", "/levels", "/utility")
 
 @dataclass(frozen=True)
 class RequestContext:
-    """A request, and what its page needs to answer it.
+    """A request with everything that a page needs to answer it.
 
     ``is_partial``: whether a part of the page is asked for, by what it shows live
     """
@@ -52,23 +52,23 @@ class RequestContext:
     is_partial: bool = False
 
     def say(self, name: str) -> str:
-        """Return what the form says in a field, else the address; empty where neither does."""
+        """Return the value of a field from the form, else from the address; empty if neither has it."""
         return str(self.form.get(name, self.query.get(name, "")))
 
     def every(self, name: str) -> list[str]:
-        """Return all that the form says in fields of one name, else the address."""
+        """Return all values of a field from the form, else from the address."""
         return [str(one) for one in self.form.getlist(name) or self.query.getlist(name)]
 
     @cached_property
     def state(self) -> "JobState":
-        """The job that the page is of."""
+        """The job of the page."""
         from .job_state import load_job
 
         return load_job(self.app.folder.existing(self.say("job")))
 
     @cached_property
     def part(self) -> str:
-        """The part of the job; its first one where none is named."""
+        """The part of the job; the first part if none is named."""
         name, parts = self.say("part"), self.state.job.parts
         if name and name not in parts:
             raise InputError(f"{self.state.path.name} has no part of that name any more. Go back to the start.")
@@ -80,7 +80,7 @@ class RequestContext:
         return address(step, **same | more)
 
     def shown(self, template: str, status: int = 200, **content: object) -> HTMLResponse:
-        """Return a page, or a part of one."""
+        """Return a rendered page or a part of a page."""
         filled = {
             "visit": self,
             "folder": self.app.folder.path.name,
@@ -91,7 +91,7 @@ class RequestContext:
         return HTMLResponse(templates().get_template(f"{template}.html").render(filled), status)
 
     def working(self, work: Work) -> RedirectResponse:
-        """Go to the page that shows how far some work is."""
+        """Redirect to the progress page of a task."""
         return RedirectResponse(address("work", key=work.key), 303)
 
 
@@ -100,7 +100,7 @@ Page = Callable[[RequestContext], Response]
 
 @dataclass
 class Application:
-    """What all pages share: the folder, the work that runs, and what was read."""
+    """The shared state of all pages: the folder, running tasks, and data read."""
 
     folder: Folder
     release: str | None = None  # the release that it was opened for; None where it was opened for a folder of data
@@ -112,7 +112,7 @@ class Application:
 
     @cached_property
     def data(self) -> "DataRead":
-        """What was read; dataframes are loaded when the first page needs them."""
+        """The data read; dataframe libraries are loaded when the first page needs them."""
         from .data_read import DataRead
 
         return DataRead(self.folder.path)
@@ -206,7 +206,7 @@ PAGES = {
 
 
 def application(app: Application) -> Starlette:
-    """Return what answers all requests that the guard lets in."""
+    """Return the application that answers all requests admitted by the guard."""
 
     async def failed(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -238,7 +238,7 @@ def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Re
 
 
 def status_of(error: CloisterError) -> int:
-    """Return the status of a page that an error is on: 409 where someone else's work would be lost."""
+    """Return the HTTP status of an error: 409 if someone else's work would be lost."""
     return 409 if type(error).__name__ == "Conflict" else 400  # its module loads dataframes
 
 
@@ -265,7 +265,7 @@ def _answer(visit: RequestContext, module: str, name: str, is_of_tables: bool = 
 
 
 def load_pages() -> None:
-    """Load what later pages need while the first one is read."""
+    """Load the modules of later pages while the user reads the first page."""
     for module in dict.fromkeys(place.split(".")[0] for place in PAGES.values()):
         import_module(f"cloister.web.{module}")
 
@@ -285,7 +285,7 @@ def _statics() -> Mapping[str, tuple[str, bytes]]:
 
 
 def style_alone() -> str:
-    """Return what pages look like, for a page that may load nothing."""
+    """Return the style sheet, for a page that may load nothing."""
     return "".join(_statics()[name][1].decode() for name in ("report.css", "app.css"))
 
 

@@ -1,4 +1,4 @@
-"""A release: verified, read, approved or refused; attacked with its original; and beside another one."""
+"""Pages on a release: verify, read, approve or refuse it; attack it with its original; compare it with others."""
 
 import hashlib
 import json
@@ -35,14 +35,14 @@ DECISIONS = {"approved": "Approved", "refused": "Refused"}
 
 
 def state_of(found: Verdict) -> str:
-    """Return what the list of releases says of a verdict."""
+    """Return the entry for a verdict in the list of releases."""
     if found.failures:
         return "does not hold"
     return "not checked in full" if found.unchecked else "verified"
 
 
 def hashes_of(folder: Path) -> dict[str, str]:
-    """Return the hash of each file of a release, by its place in the folder."""
+    """Return the hash of each file of a release, by its path in the folder."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): sha256(path) for path in files}
 
@@ -53,12 +53,12 @@ def digest_of(hashes: Mapping[str, str]) -> str:
 
 
 def key_of(folder: Path) -> str:
-    """Return what names a release for as long as its files stay the same."""
+    """Return a key of a release that changes when its files change."""
     return f"{folder}\0{digest_of(hashes_of(folder))}"
 
 
 def verdict_of(visit: RequestContext, folder: Path) -> Verdict:
-    """Return what was found of a release; once for as long as the hashes of its files stay the same."""
+    """Return the verdict on a release; verify it only once while the hashes of its files stay the same."""
     key, seen = key_of(folder), visit.app.verdicts
     if key not in seen:
         seen[key] = _verify_now(folder)
@@ -103,7 +103,7 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
 
 
 def job_of(visit: RequestContext, folder: Path) -> str:
-    """Return the job of this folder that releases to a folder, which says what it was made from; empty if none does."""
+    """Return the job in this folder that writes a release folder, and so names its original; empty if none does."""
     for place in visit.app.folder.look().jobs:
         path = visit.app.folder.path / place
         with suppress(CloisterError):
@@ -119,7 +119,7 @@ def _parts(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def state(visit: RequestContext) -> Response:
-    """Return whether a release holds, for the list of all."""
+    """Return whether a release is verified, for the list of releases."""
     found = verdict_of(visit, visit.app.folder.existing(visit.say("release")))
     return visit.shown("check_state", state=state_of(found))
 
@@ -137,7 +137,7 @@ def _read_decisions(folder: Path, hashes: Mapping[str, str]) -> list[Given]:
 
 
 def decide(visit: RequestContext) -> Response:
-    """Write down that someone approves or refuses a release, beside it: the folder itself stays as it was verified."""
+    """Record approval or refusal of a release next to it: the verified folder itself stays unchanged."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
     hashes = hashes_of(folder)
@@ -181,7 +181,7 @@ def _problem(given: Mapping[str, str], found: Verdict) -> str:
 
 
 def attack(visit: RequestContext) -> Response:
-    """Attack a release with its original, in a process of its own; the job that made it names the original."""
+    """Attack a release with its original, in a separate process; the job of the release names the original."""
     folder = visit.app.folder.existing(visit.say("release"))
     job = job_of(visit, folder)
     if job:
@@ -205,7 +205,7 @@ def attack(visit: RequestContext) -> Response:
 
 
 def report_file(visit: RequestContext) -> Response:
-    """Return the report as the file that it is, to be kept or printed."""
+    """Return the report as a file, to be kept or printed."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
     headers = {"Content-Disposition": f'attachment; filename="{REPORT}"'}

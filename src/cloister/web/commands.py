@@ -1,4 +1,4 @@
-"""The commands that do what the pages of a job do."""
+"""The command-line equivalents of the pages of a job."""
 
 import shlex
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ NOT_EXPLORED = ("crosswalk", "plan", "unmatched_values", "ids", "engine", "table
 
 
 def command_of(state: JobState, part: str) -> tuple[str, ...]:
-    """Return the commands that do what a job does: the one for the whole of it, and the one for a part alone."""
+    """Return the command-line equivalents of a job: for the complete job, and for a single part."""
     words = ["cloister", "run", state.path.name]
     own = state.job.parts[part]
     is_joined = own.shape == "table" and own.keywords.get("codes") in state.job.sources
@@ -25,7 +25,7 @@ def command_of(state: JobState, part: str) -> tuple[str, ...]:
 
 
 def words_of(state: JobState, part: str, skipped: tuple[str, ...] = ()) -> list[str]:
-    """Return the options of a part, as they are typed."""
+    """Return the options of a part as typed on the command line."""
     own = state.job.parts[part]
     sources = {key: state.job.sources[called] for key, called in own.sources.items()}
     ways = [{name: one for name, one in vars(source).items() if name not in ("file", "url") and one}

@@ -1,4 +1,4 @@
-"""How the data of a part are read, and what each of its columns is."""
+"""Pages on the data of a part: reading settings, and the role of each column."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ BULK = {
 
 
 def reading_specs(shape: str = "table") -> list[Spec]:
-    """Return a field for everything that may be said of how a file is read."""
+    """Return a form field for each reading setting."""
     helps = {one.name: one.help.text.replace(" Repeatable.", "") for one in settings_of(RunOptions) if one.help}
     every = specs_of_record(FileSource, (), {**helps, "id": "Column that identifies patients."})
     hidden = {"file", "url", "query"} | ({"id"} if shape in ("table", CLAIMS) else set())
@@ -48,7 +48,7 @@ def reading_specs(shape: str = "table") -> list[Spec]:
 def job_page(
     visit: RequestContext, template: str, status: int = 200, *, problem: str = "", **content: object
 ) -> Response:
-    """Return a page about a part of a job: with its steps, and the job and the command that do the same."""
+    """Return a page about a part of a job: with its steps, the job file and the equivalent command."""
     from .commands import command_of
 
     state, part = visit.state, visit.part
@@ -72,7 +72,7 @@ def _sources(job: Job, part: str) -> dict[str, Form]:
 
 
 def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
-    """Return the name of the first source that a part is read from, the source, and in which form."""
+    """Return the name of the first source of a part, the source, and its form."""
     called, form = next(iter(_sources(job, part).items()))
     return called, job.sources[called], form
 
@@ -80,7 +80,7 @@ def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
 def sample_of(
     visit: RequestContext, folder: Path, called: str, source: Keywords, *, values: bool = False
 ) -> FirstRecords:
-    """Return the first records of a file that no job is about yet."""
+    """Return the first records of a file that belongs to no job yet."""
     from cloister.jobs.job_file import job_of
 
     part = {"shape": "table", "source": called}
@@ -89,19 +89,19 @@ def sample_of(
 
 
 def read_part(visit: RequestContext, *, values: bool = False) -> FirstRecords:
-    """Return figures about the columns of the part that a page is of."""
+    """Return figures about the columns of the page's part."""
     called, source, form = source_of(visit.state.job, visit.part)
     return visit.app.data.sample(visit.state.path.parent, called, source, form, values=values)
 
 
 def seen_or_refuse(visit: RequestContext, stamp: str) -> None:
-    """Refuse a form that was made of a file which has changed since."""
+    """Refuse a form if its file has changed since the form was created."""
     if visit.say("stamp") and visit.say("stamp") != stamp:
         raise Conflict("The data file changed after this page was opened. It was read again: check it, and save again.")
 
 
 def save_job(visit: RequestContext, content: Keywords, step: str) -> Response:
-    """Save a job, and go on to a page."""
+    """Save a job, and redirect to a page."""
     visit.state.with_content(content).save(visit.say("version"))
     following = visit.say("go") or step
     return RedirectResponse(visit.to(following, part=visit.part), 303)
@@ -110,7 +110,7 @@ def save_job(visit: RequestContext, content: Keywords, step: str) -> Response:
 def data(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
-    """Show how the data are read, and what was read."""
+    """Show the reading settings, and the data read."""
     job, own, wrong = visit.state.job, visit.state.job.parts[visit.part], dict(errors or {})
     samples, entries, specs = {}, {}, reading_specs(own.shape)
     is_shown, folder = bool(visit.say("values")), visit.state.path.parent
@@ -128,7 +128,7 @@ def data(
 
 
 def save_data(visit: RequestContext) -> Response:
-    """Save how the data are read, if they can be read so."""
+    """Save the reading settings if the data can be read with them."""
     state, shape = visit.state, visit.state.job.parts[visit.part].shape
     forms = _sources(state.job, visit.part)
     called = visit.say("source") if visit.say("source") in forms else next(iter(forms))
@@ -144,7 +144,7 @@ def save_data(visit: RequestContext) -> Response:
 
 
 def role_of(state: JobState, part: str, column: str, guess: str) -> str:
-    """Return the role that a job gives a column; the one that was guessed if it says nothing."""
+    """Return the role of a column in a job, or the suggested role if the job has none."""
     section = state.section(part)
     source = state.content["sources"][section["source"]]
     if column == source.get("id"):
@@ -164,7 +164,7 @@ def role_of(state: JobState, part: str, column: str, guess: str) -> str:
 def roles(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
-    """Show every column, what it seems to be, and what it is taken for."""
+    """Show every column with its suggested and its chosen role."""
     sample, state = read_part(visit), visit.state
     chosen = [
         visit.say(f"role-{place}")
@@ -183,12 +183,12 @@ def roles(
 
 
 def bulk_of(section: Keywords) -> str:
-    """Return what becomes of the undecided columns by a section of a job; "" where it says nothing of all of them."""
+    """Return the decision on all undecided columns in a section of a job; "" if it has none."""
     return next((word for word in reversed(section.get("undecided", ())) if word in BULK), "")
 
 
 def decide(visit: RequestContext) -> Response:
-    """Save what becomes of the undecided columns, and go back to where that was asked."""
+    """Save the decision on undecided columns, and go back to the page that asked for it."""
     return save_job(visit, visit.state.with_section(visit.part, _with_bulk(visit)), "release")
 
 
@@ -208,14 +208,14 @@ def _together(visit: RequestContext, sample: FirstRecords, chosen: Sequence[str]
 
 
 def together(visit: RequestContext) -> Response:
-    """Return how well the columns that are ticked distinguish records."""
+    """Return how well the selected columns distinguish records."""
     sample = read_part(visit)
     chosen = [visit.say(f"role-{place}") for place in range(len(sample.columns))]
     return visit.shown("together", together=_together(visit, sample, chosen), sample=sample)
 
 
 def save_roles(visit: RequestContext) -> Response:
-    """Save what each column is."""
+    """Save the role of each column."""
     sample, state = read_part(visit), visit.state
     try:
         seen_or_refuse(visit, sample.stamp)

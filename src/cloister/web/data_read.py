@@ -1,4 +1,4 @@
-"""Data as pages show them: read once for all pages, columns in figures, values as shapes; measured by the library."""
+"""Data for pages: read once for all pages, columns summarized, values masked; the library computes the figures."""
 
 import math
 import threading
@@ -65,7 +65,7 @@ SHAPES = ((r"[\p{L}--\p{Lu}]", "a"), (r"\p{Lu}", "A"), (r"\p{N}", "9"))
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """A column in figures: what it seems to be, distinct values, records without one, and those that are alone."""
+    """A summary of a column: suggested role, distinct values, records without a value, records with a unique value."""
 
     name: str
     guess: Guess | None = None
@@ -78,7 +78,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class FirstRecords:
-    """A file as it was read."""
+    """The first records of a file, and figures about its columns."""
 
     name: str
     stamp: str  # of the file as it was then; another one says that the file changed
@@ -91,7 +91,7 @@ class FirstRecords:
 
 @dataclass(frozen=True)
 class Measurable:
-    """A table with everything numbered."""
+    """A table with encoded values, ready for measuring transformations."""
 
     key: str  # what it was made of
     table: EncodedTable
@@ -100,12 +100,12 @@ class Measurable:
 
     @property
     def most(self) -> int:
-        """Transformations that can be measured while someone waits."""
+        """The number of transformations that can be measured while the user waits."""
         return max(1, min(MOST_DRAWN, MOST_COUNTED // max(1, self.table.problem.task.rows.records.size)))
 
     @property
     def around_best(self) -> tuple[list[int], list[int]]:
-        """Bounds of the whole lattice, or as many around the best transformation as can be measured."""
+        """Bounds of the complete lattice, or of a part around the best transformation that can be measured in time."""
         problem = self.table.problem
         whole = problem.lowest.tolist(), list(problem.top)
         if problem.lattice <= self.most:
@@ -122,7 +122,7 @@ class Measurable:
 
 
 class DataRead:
-    """What was read, the last few, and one lock: names of files are taken from the folder of a job, one at a time."""
+    """A cache of the last data read, with one lock: file names are relative to a job's folder, one job at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -132,7 +132,7 @@ class DataRead:
 
     @contextmanager
     def at(self, folder: Path) -> Iterator[None]:
-        """Work in the folder of a job."""
+        """Change to the folder of a job for the block."""
         with self._lock, chdir(folder):
             yield
 
@@ -147,7 +147,7 @@ class DataRead:
         return cast("Made", kept[key])
 
     def source(self, folder: Path, called: str, source: FileSource, form: Form = "table") -> Source:
-        """Return a source as it is read, once for as long as its file stays the same."""
+        """Return the data of a source; read it only once while its file stays the same."""
         with self.at(folder):
             self._confine_source(source, folder)
             key = f"source {form} {stamp_of(folder, source)}"
@@ -163,7 +163,7 @@ class DataRead:
         values: bool = False,
         figures: bool = True,
     ) -> FirstRecords:
-        """Return the first records of a source, and figures about its columns unless they are not wanted."""
+        """Return the first records of a source and, if requested, figures about its columns."""
         read = self.source(folder, called, source, form)
         columns, problem = tuple(ColumnFacts(name) for name in read.frame.columns), ""
         with self.at(folder):
@@ -177,7 +177,7 @@ class DataRead:
         return FirstRecords(read.name, stamp, read.frame.height, columns, cells, tuple(read.notes), problem)
 
     def levels(self, state: JobState, part: str, column: str) -> tuple[LevelPreview, ...]:
-        """Return what the levels of a quasi-identifier do to its values."""
+        """Return a preview of the levels of a quasi-identifier."""
         with self.at(state.path.parent):
             source = state.job.sources[state.job.parts[part].sources["source"]]
 
@@ -213,7 +213,7 @@ class DataRead:
             confine_address(source.url, folder, self.folder)
 
     def confine(self, job: Job, folder: Path, also: Sequence[str] = ()) -> None:
-        """Refuse a job that names a file outside the folder of the application, to be read or to be written.
+        """Refuse a job that reads or writes a file outside the folder of the application.
 
         ``also``: further words that may name files
         """
@@ -236,7 +236,7 @@ class DataRead:
             )
 
     def prepared(self, state: JobState, part: str, job: Job | None = None) -> Prepared:
-        """Return what a part of a job, as it is on disk or as it would be, is about to do."""
+        """Prepare the run of a part of a job, as saved or as edited."""
         job = job or state.job
         own, folder = job.parts[part], state.path.parent
         self.confine(job, folder)
@@ -251,7 +251,7 @@ class DataRead:
             return shape.prepare(replace(options, engine="memory"), Run(), read)
 
     def announce(self, state: JobState, part: str, prepared: Prepared) -> Rows:
-        """Return what is about to be done, in words, by the engine and the method that will do it."""
+        """Describe the run in words, with its engine and its method."""
         with self.at(state.path.parent):
             options = options_of(JobRun(state.job, state.path, state.path.parent / state.job.output), part)
             if isinstance(options, TableOptions) and isinstance(prepared, PreparedTable):
@@ -267,7 +267,7 @@ class DataRead:
     def beside(
         self, state: JobState, part: str, release: Path, make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made]
     ) -> Made:
-        """Return what is made of a table and its hierarchies beside a release, once while both are the same."""
+        """Apply ``make`` to the table of a release and its hierarchies; only once while both are unchanged."""
         source = state.job.sources[state.job.parts[part].sources["source"]]
 
         def made() -> Made:
@@ -280,12 +280,12 @@ class DataRead:
             return self._once(f"beside {part} {version_of(state.text)} {stamp}", made)
 
     def check(self, state: JobState, part: str) -> None:
-        """Raise what protecting a part would raise, as far as that is known without."""
+        """Raise the errors of protecting a part that can be found without protecting it."""
         with self.at(state.path.parent):
             self.prepared(state, part).check()
 
     def measurable(self, state: JobState, part: str) -> Measurable:
-        """Return the table of a part, ready to be measured at any levels, once for as long as nothing of it changes."""
+        """Return the table of a part, ready for measuring any levels; prepare it only once while nothing changes."""
         job = state.job
         said = state.section(part)
         section = {key: value for key, value in said.items() if key in MEASURED_BY} | {"method": FULL_DOMAIN}
@@ -307,7 +307,7 @@ class DataRead:
             return self._once(key, make)
 
     def between(self, found: Measurable, low: Sequence[int], high: Sequence[int]) -> tuple[Candidate, ...] | None:
-        """Return what every transformation between two gives; None where they are too many to wait for."""
+        """Measure every transformation between two; return None if there are too many to wait for."""
         if count_between(low, high) > found.most:
             return None
         problem = replace(found.table.problem, lowest=np.array(low), highest=np.array(high))
@@ -319,25 +319,25 @@ class DataRead:
             return self._once(f"between {found.key} {low} {high}", make)
 
     def measure(self, problem: SearchProblem, levels: Sequence[int]) -> Candidate:
-        """Return what a transformation gives."""
+        """Measure a transformation."""
         with self._lock:
             return problem.measure(levels)
 
 
 def confine_address(url: str, folder: Path, around: Path) -> None:
-    """Refuse a database in a file, named from a folder, that lies outside another; any server may be asked."""
+    """Refuse a database file, named relative to a folder, outside another folder; any server is allowed."""
     place = file_of(url)
     if place is not None and not (folder / place).resolve().is_relative_to(around):
         raise InputError("The database is outside this folder. Move it here, or use the command line.")
 
 
 def count_between(low: Sequence[int], high: Sequence[int]) -> int:
-    """Return how many transformations there are between two, both counted; 0 where the first is higher in a column."""
+    """Count the transformations between two, both included; 0 if the first is higher in any column."""
     return math.prod(max(0, most - least + 1) for least, most in zip(low, high, strict=True))
 
 
 def stamp_of(folder: Path, source: FileSource) -> str:
-    """Return a word for a source as it is now: another one once the file, or how it is read, has changed."""
+    """Return a stamp of a source that changes when its file or its reading settings change."""
     collection = None if source.url is not None else parse_profile(source.file)
     files = [folder / source.file] if collection is None else [folder / file for file in collection.files()]
     parts = [str(folder), str(source.url), str(source.query)]
@@ -355,7 +355,7 @@ def stamp_of(folder: Path, source: FileSource) -> str:
 
 
 def shapes_in(text: pl.Series) -> pl.Series:
-    """Return values with A for capitals, a for other letters and 9 for digits."""
+    """Mask values: A for capitals, a for other letters and 9 for digits."""
     for pattern, letter in SHAPES:
         text = text.str.replace_all(pattern, letter)
     return text

@@ -1,4 +1,4 @@
-"""Many settings tried: a grid, what each risks and loses, and the one to take."""
+"""Pages of an exploration: a grid of settings, the risk and loss of each, and the choice of one."""
 
 import copy
 import json
@@ -35,7 +35,7 @@ USUAL = {
 
 
 def explore(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
-    """Ask for a grid of settings; of claims, of keys of their plan."""
+    """Show the form for a grid of settings; for claims, of plan keys."""
     shape = visit.state.job.parts[visit.part].shape
     specs = specs_of_record(ClaimsPlan) if shape == CLAIMS else specs_of_shape(shape)
     keys = [
@@ -66,7 +66,7 @@ def _grid(visit: RequestContext) -> list[str]:
 
 
 def start_exploring(visit: RequestContext) -> Response:
-    """Try all settings of a grid, in a process of its own; what was found stays if it is stopped."""
+    """Try all settings of a grid in a separate process; results remain if the user stops it."""
     state, own = visit.state, visit.state.job.parts[visit.part]
     grid = ["--grid", FRONTIER] if visit.say("frontier") else _grid(visit)
     if not grid:
@@ -114,7 +114,7 @@ def _content(visit: RequestContext) -> Given:
 
 
 def show_exploration(visit: RequestContext) -> Response:
-    """Show what each setting risks and loses."""
+    """Show the risk and loss of each setting."""
     content = _content(visit)
     rows: Sequence[Given] = content["settings"]
     taken = content["recommendation"]["number"]
@@ -139,7 +139,7 @@ def _side_by_side(content: Given, pins: Sequence[str]) -> tuple[list[str], list[
 
 
 def take(visit: RequestContext) -> Response:
-    """Put the values of a setting into the job."""
+    """Write the values of a setting into the job."""
     rows = {str(row["number"]): row["setting"] for row in _content(visit)["settings"]}
     if visit.say("number") not in rows:
         raise InputError("There is no such setting in this exploration.")

@@ -1,4 +1,4 @@
-"""What there is beneath the folder of the application; nothing outside it, whatever a link or a name says."""
+"""The content of the application's folder; nothing outside it, whatever links or names point there."""
 
 import json
 import os
@@ -40,7 +40,7 @@ HIERARCHY = "_hierarchy_"
 
 @dataclass(frozen=True)
 class FoundRelease:
-    """A release: its place, of what it is, and when it was made, as its manifest says."""
+    """A release: its path, and its shape and date as stated in its manifest."""
 
     place: str
     shape: str
@@ -49,7 +49,7 @@ class FoundRelease:
 
 @dataclass
 class Contents:
-    """What lies in the folder, by kind, as paths from it."""
+    """The content of the folder by kind, as relative paths."""
 
     data: list[tuple[str, int]] = field(default_factory=list)
     jobs: list[str] = field(default_factory=list)
@@ -60,12 +60,12 @@ class Contents:
 
 @dataclass(frozen=True)
 class Folder:
-    """The folder that was opened; ``path`` is real, without links."""
+    """The opened folder; ``path`` is resolved, without links."""
 
     path: Path
 
     def inside(self, place: str) -> Path:
-        """Return the path of a place beneath the folder, of which no part is hidden or leads out of it."""
+        """Return a path inside the folder; refuse hidden parts and paths that leave the folder."""
         problem = InputError("There is no such place in this folder. Go back to the start.")
         parts = () if "\0" in place else Path(place).parts
         if not parts or os.path.isabs(place) or any(part.startswith(".") for part in parts):
@@ -76,18 +76,18 @@ class Folder:
         return path
 
     def existing(self, place: str) -> Path:
-        """Return the same of a file or folder that is there."""
+        """Return the path of an existing file or folder inside the folder."""
         path = self.inside(place)
         if not path.exists():
             raise InputError(f"{path.name} is not there any more. Go back to the start.", file=path.name)
         return path
 
     def place(self, path: Path) -> str:
-        """Return a path as seen from the folder."""
+        """Return a path relative to the folder."""
         return path.relative_to(self.path).as_posix()
 
     def look(self) -> Contents:
-        """Return what lies in the folder: files of data, jobs, releases and explorations."""
+        """List the folder: data files, jobs, releases and explorations."""
         found = Contents()
         for path in self._files(self.path, found):
             place = self.place(path)
@@ -124,7 +124,7 @@ class Folder:
 
 
 def is_job(path: Path) -> bool:
-    """Whether a file is a job, whatever is wrong with it."""
+    """Whether a file is a job, even an invalid one."""
     try:
         return path.stat().st_size <= LONGEST_JOB and "protect" in tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Forms made from what is declared of settings, sources and plans: an option that exists anywhere exists here."""
+"""Forms generated from the declarations of settings, sources and plans: every declared option has a field."""
 
 import inspect
 import re
@@ -24,7 +24,7 @@ LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
 
 @dataclass(frozen=True)
 class Spec:
-    """A field of a form, before it is filled in."""
+    """A field of a form without a value."""
 
     path: tuple[str, ...]  # of the key inside its section, as ``("plan", "risk", "threshold")``
     kind: Kind  # type in TOML; decides how it is asked and read
@@ -41,12 +41,12 @@ class Spec:
 
     @property
     def name(self) -> str:
-        """What the form calls it."""
+        """The name in the form."""
         return PREFIX + self.key
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """The label for the user."""
         words = LABELS.get(self.path[-1], self.path[-1]).replace("_", " ").replace("-", " ")
         return words if len(words) == 1 else words[0].upper() + words[1:]
 
@@ -70,14 +70,14 @@ class Spec:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that there are, where it is a choice; of a choice for each column, those."""
+        """The words of a choice, or of a choice for each column."""
         kind = get_args(self.kind)[1] if self.how == "columns" else self.kind
         return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 @dataclass(frozen=True)
 class BoundField:
-    """A field as it is shown: what is in it, and what is wrong with that."""
+    """A field with its value and its error."""
 
     spec: Spec
     text: str = ""
@@ -86,12 +86,12 @@ class BoundField:
 
     @property
     def is_ticked(self) -> bool:
-        """Whether it says yes."""
+        """Whether the field is ticked."""
         return self.text == "true"
 
 
 def specs_of_shape(shape: str, of_columns: Sequence[str] = ()) -> list[Spec]:
-    """Return a field for every setting of a shape that a job may state.
+    """Return a field for every setting of a shape that is allowed in a job.
 
     ``of_columns``: for which a setting by column is asked
     """
@@ -150,7 +150,7 @@ def _plain(kind: Kind) -> Kind:
 
 
 def bind_fields(specs: Iterable[Spec], section: Keywords, errors: Mapping[str, str] | None = None) -> list[BoundField]:
-    """Return the fields with what a section says in them, and what is wrong with some."""
+    """Return the fields with the values of a section, and the errors of some."""
     found = []
     for spec in specs:
         value: object = section
@@ -180,7 +180,7 @@ def _text(value: object) -> str:
 
 
 def fill_section(specs: Iterable[Spec], section: Keywords, form: FormData) -> Given:
-    """Return a section with what a form says of these fields in place of what it said of them."""
+    """Return a section with the values of these fields replaced by those of a form."""
     made = dict(section)
     for spec in specs:
         value = _read_field(spec, form)
@@ -235,18 +235,18 @@ def _number(word: str, kind: Kind) -> object:
 
 
 def errors_of(error: CloisterError) -> dict[str, str]:
-    """Return what is wrong, by the key that it is about; the key is empty where no field is named."""
+    """Return the errors by their key; the key is empty if an error names no field."""
     return {error.settings[0] if error.settings else "": in_words(error)}
 
 
 def in_words(error: CloisterError) -> str:
-    """Return the message of an error as a page words it: settings are keys, without the file and section shown."""
+    """Return an error message for a page: settings appear as keys, without the file and the section on the page."""
     text = error.sentence if error.place == error.file else error.message
     return worded(text, lambda one: as_key(replace(one, section=None)))
 
 
 def group_fields(found: Sequence[BoundField]) -> dict[str, list[BoundField]]:
-    """Return fields by their headings, in order."""
+    """Group fields by their headings, in order."""
     groups: dict[str, list[BoundField]] = {}
     for one in found:
         groups.setdefault(one.spec.group, []).append(one)
@@ -254,6 +254,6 @@ def group_fields(found: Sequence[BoundField]) -> dict[str, list[BoundField]]:
 
 
 def only(specs: Iterable[Spec], keys: Iterable[str]) -> list[Spec]:
-    """Return the fields of these keys, in the order of the keys."""
+    """Return the fields with these keys, in the order of the keys."""
     by_key = {spec.path[0]: spec for spec in specs}
     return [by_key[key] for key in keys if key in by_key]

@@ -18,7 +18,7 @@ EVERYDAY = frozenset({"target", "part", "term", "claim", "profile", "engine", "f
 
 @dataclass(frozen=True)
 class Term:
-    """A term, what it means, and who called it so."""
+    """A term, its meaning, and its source."""
 
     name: str
     meaning: str
@@ -26,13 +26,13 @@ class Term:
 
     @property
     def anchor(self) -> str:
-        """Where it stands on the page."""
+        """The anchor on the page."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
 @cache
 def sections() -> Mapping[str, list[Term]]:
-    """Return the terms by the headings under which they stand."""
+    """Return the terms by their headings."""
     packaged = files("cloister.web").joinpath(FILE)
     # A checkout has it in its documentation alone; what is installed, beside this file.
     file = packaged if packaged.is_file() else Path(__file__).parents[3] / "docs" / FILE
@@ -54,7 +54,7 @@ def _pattern() -> tuple[re.Pattern[str], Mapping[str, Term]]:
 
 
 def link_terms(text: str) -> Markup:
-    """Return a text in which each term of the glossary is a link where it stands first."""
+    """Link the first occurrence of each glossary term in a text."""
 
     def parts() -> Iterator[Markup]:
         pattern, by_name = _pattern()

@@ -1,4 +1,4 @@
-"""Who may ask the application, and how: stands before every page, and says so in the headers of each."""
+"""Access control: checks every request before any page, and sets the security headers of each response."""
 
 import hashlib
 import hmac
@@ -42,7 +42,7 @@ EXPIRED, USED, REFUSED = "Session expired", "This link was used", "Request refus
 
 
 class Guard:
-    """Lets in anyone who opened the address with the token, from this machine alone, and nobody else.
+    """Admits users who opened the link with the token, from this machine only, and nobody else.
 
     *Guarantee*: no other site, page or program without the token reads or changes anything, though it runs in the same
     browser. Not promised: anything against anyone who can read the memory or the files of the same user.
@@ -69,7 +69,7 @@ class Guard:
 
     @property
     def link(self) -> str:
-        """The address that opens the application, once."""
+        """The link that opens the application, valid once."""
         return f"{self.base}/open?token={self._token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

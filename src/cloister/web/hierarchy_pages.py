@@ -1,4 +1,4 @@
-"""How each quasi-identifier is made coarser: builders and files, what their levels do, and an editor of groups."""
+"""Pages on generalization hierarchies: builders and files, previews of their levels, and an editor of groups."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ MOST_EDITED, MOST_FILES = 2_000, 200
 
 
 def split_bounds(spec: str) -> tuple[str, str, str]:
-    """Return the words for a hierarchy, and the levels that it is kept to as typed.
+    """Split a typed text into the words of a hierarchy and its level bounds.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _levels(visit: RequestContext, column: str, spec: str) -> tuple[tuple[LevelP
 def hierarchies(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
-    """Show the hierarchy of each quasi-identifier, and what its levels do."""
+    """Show the hierarchy of each quasi-identifier, with a preview of its levels."""
     section, sample = visit.state.section(visit.part), read_part(visit)
     rows = []
     for place, (column, spec) in enumerate(section.get("qi", {}).items()):
@@ -87,7 +87,7 @@ def hierarchies(
 
 
 def preview_one(visit: RequestContext) -> Response:
-    """Return what the levels of one column would do, as typed."""
+    """Return a preview of the levels of one column, as typed."""
     columns = list(visit.state.section(visit.part).get("qi", {}))
     place = int(visit.say("place")) if visit.say("place").isdigit() else -1
     if not 0 <= place < len(columns):
@@ -97,7 +97,7 @@ def preview_one(visit: RequestContext) -> Response:
 
 
 def save_hierarchies(visit: RequestContext) -> Response:
-    """Save hierarchies that take all values of their columns."""
+    """Save hierarchies that cover all values of their columns."""
     state, specs = visit.state, only(specs_of_shape("table"), MORE)
     section = fill_section(specs, state.section(visit.part), visit.form)
     try:
@@ -150,7 +150,7 @@ def edit(visit: RequestContext, rows: list[list[str]] | None = None, problem: st
 
 
 def save_edited(visit: RequestContext) -> Response:
-    """Write a hierarchy that was edited as a file beside the job, a new one each time, and take it."""
+    """Write an edited hierarchy to a new file next to the job, and use it."""
     column, spec = _column(visit)
     width, height = (int(visit.say(name)) if visit.say(name).isdigit() else 0 for name in ("width", "height"))
     rows = [

@@ -1,4 +1,4 @@
-"""A job file as the state of the application: every page edits it, and what it was before is kept beside it."""
+"""The job file is the state of the application: every page edits it, and a history next to it keeps earlier states."""
 
 import fcntl
 import hashlib
@@ -22,7 +22,7 @@ HEAD = "# A job of cloister. Run it with: cloister run {}\n# Names of files are 
 
 
 class Conflict(InputError):
-    """A page is of an earlier state of the job than the one on disk: saving it would lose the other's work."""
+    """A page shows an earlier state of the job than the one on disk: saving it would lose someone else's work."""
 
 
 def toml_of(content: Keywords, inside: str = "") -> str:
@@ -72,7 +72,7 @@ def _value(value: object) -> str:
 
 @dataclass(frozen=True)
 class JobState:
-    """A job as its file has it."""
+    """The state of a job file."""
 
     path: Path
     text: str
@@ -81,21 +81,21 @@ class JobState:
 
     @cached_property
     def job(self) -> Job:
-        """The job, or what is wrong with it."""
+        """The job, or its error."""
         return parse_job(self.text, self.path.name)
 
     def with_content(self, content: Keywords) -> "JobState":
-        """Return the job with other content, not yet written; refuses what no job is."""
+        """Return the job with other content, not yet written; refuses invalid jobs."""
         text = HEAD.format(self.path.name) + toml_of(content)
         parse_job(text, self.path.name)
         return JobState(self.path, text, version_of(text), content)
 
     def section(self, part: str) -> Given:
-        """Return a copy of what the section of a part says."""
+        """Return a copy of the section of a part."""
         return dict(self.content["protect"][self.place(part)])
 
     def place(self, part: str) -> int:
-        """Return which of the parts one of this name is, from 0."""
+        """Return the index of the part of this name."""
         names = list(self.job.parts)
         if part not in names:
             raise InputError(f"{self.path.name} has no part of that name any more. Go back to the start.")
@@ -114,7 +114,7 @@ class JobState:
         }
 
     def save(self, seen: str) -> None:
-        """Write the job where the one on disk is still the one that was seen, which goes into the history."""
+        """Write the job if the file on disk is unchanged since it was read; that state goes into the history."""
         with _lock_history(self.path) as history:
             earlier = load_job(self.path)
             if earlier.version != seen:
@@ -132,7 +132,7 @@ class JobState:
 
     @property
     def earlier(self) -> int:
-        """How many earlier states there are to go back to."""
+        """The number of earlier states in the history."""
         history = _history(self.path)
         return sum(path.suffix == ".toml" for path in history.iterdir()) if history.is_dir() else 0
 
@@ -148,7 +148,7 @@ def undo(path: Path, seen: str) -> None:
 
 
 def load_job(path: Path) -> JobState:
-    """Return the job in a file, as far as it is TOML."""
+    """Load the job in a file, if it is TOML."""
     text = load_text(path).data.decode()
     return JobState(path, text, version_of(text), read_toml(text, path.name, "cloister init"))
 
@@ -183,7 +183,7 @@ def _untaken(name: str, taken: Container[str]) -> str:
 
 
 def version_of(text: str) -> str:
-    """Return a word that another text would not have."""
+    """Return a hash that identifies a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -196,7 +196,7 @@ def new_job(path: Path, content: Keywords) -> JobState:
 
 
 def release_to(path: Path, output: str, name: str = "") -> None:
-    """Have a job that was just made release to another folder; all else of its text stays, comments too.
+    """Change the release folder of a new job; the rest of its text stays unchanged, including comments.
 
     ``name``: of the job, in place of its own
     """

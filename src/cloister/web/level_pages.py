@@ -1,4 +1,4 @@
-"""Any transformation of a table, measured at once: levels on sliders, what they give, their neighbours, the lattice."""
+"""Pages that measure any transformation of a table: levels on sliders, their results, neighbours, and the lattice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Node:
-    """A transformation in the drawing: how general it is to the right, what it loses upwards."""
+    """A transformation in the drawing: x is its generalization, y its information loss."""
 
     x: float
     y: float
@@ -147,7 +147,7 @@ def levels(visit: RequestContext) -> Response:
 
 
 def measure(visit: RequestContext) -> Response:
-    """Return what the levels give, as they are moved; those around them follow once they rest."""
+    """Return the results of the levels while they move; their neighbours follow once the sliders rest."""
     found = visit.app.data.measurable(visit.state, visit.part)
     return visit.shown(
         "measured", measured=_measure_levels(visit, found.table.problem, _levels(visit, found)), around=None
@@ -155,13 +155,13 @@ def measure(visit: RequestContext) -> Response:
 
 
 def around(visit: RequestContext) -> Response:
-    """Return what the transformations one level away give."""
+    """Return the results of the transformations one level away."""
     found = visit.app.data.measurable(visit.state, visit.part)
     return visit.shown("around", around=_around(visit, found.table.problem, _levels(visit, found)))
 
 
 def fix_levels(visit: RequestContext) -> Response:
-    """Take these levels: every release of the job has them from now on."""
+    """Fix these levels: every release of the job uses them from now on."""
     state, found = visit.state, visit.app.data.measurable(visit.state, visit.part)
     problem, chosen = found.table.problem, _levels(visit, found)
     if visit.say("measure") or visit.say("keep"):

@@ -1,4 +1,4 @@
-"""What a release is to promise: k by its purpose, rules by what is feared, and everything else that may be set."""
+"""Pages on the guarantee of a release: k by recipient, rules by feared disclosure, and all other settings."""
 
 import inspect
 import re
@@ -54,7 +54,7 @@ GUARANTEE = re.compile(r"\*Guarantee\*(?: \([^)]*\))?: (.+?)\. Not promised: (.+
 
 @dataclass(frozen=True)
 class Promised:
-    """What a part is about to promise, in words; what it does not; and why it cannot be said."""
+    """The guarantee of a part in words, its limits, and the problem if it cannot be determined."""
 
     sentences: Sequence[str] = ()
     not_promised: Sequence[str] = ()
@@ -128,7 +128,7 @@ def _documented_guarantee(of: object) -> tuple[str, str] | None:
 def promise(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
-    """Show what is asked, and what that promises."""
+    """Show the requested settings, and the resulting guarantee."""
     specs = _specs(visit)
     section, shape = _section(visit, specs), visit.state.job.parts[visit.part].shape
     promised, wrong = _describe_promise(visit, section)
@@ -158,13 +158,13 @@ def _place(key: str, shape: str) -> int:
 
 
 def sentence(visit: RequestContext) -> Response:
-    """Return what would be promised, as typed."""
+    """Return the guarantee of the typed settings in words."""
     promised, _ = _describe_promise(visit, _section(visit, _specs(visit)))
     return visit.shown("promised", promised=promised)
 
 
 def save_promise(visit: RequestContext) -> Response:
-    """Save what is asked, if the library takes it; what other pages ask for may still be missing."""
+    """Save the settings if the library accepts them; settings of other pages may still be missing."""
     specs = _specs(visit)
     section = _section(visit, specs)
     try:

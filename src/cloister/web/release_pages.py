@@ -1,4 +1,4 @@
-"""The job as a whole, trying it, and the release that is made of it."""
+"""Pages on the complete job: review it, try it, and release."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ def _specs() -> list[Spec]:
 def release(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
-    """Show the job as a whole, and what is about to be done."""
+    """Show the complete job, and describe its run."""
     state, specs, asked_for = visit.state, _specs(), []
     undecided: dict[str, str] = {}
     section = fill_section(specs, state.content, visit.form) if visit.form else state.content
@@ -59,7 +59,7 @@ def release(
 
 
 def save_release(visit: RequestContext) -> Response:
-    """Save what is said of the job as a whole."""
+    """Save the settings of the complete job."""
     try:
         return save_job(visit, fill_section(_specs(), visit.state.content, visit.form), "release")
     except CloisterError as error:
@@ -67,7 +67,7 @@ def save_release(visit: RequestContext) -> Response:
 
 
 def run(visit: RequestContext) -> Response:
-    """Try the job, or do it, in a process of its own."""
+    """Try or run the job in a separate process."""
     state = visit.state
     if visit.say("version") != state.version:
         raise Conflict(
@@ -109,7 +109,7 @@ def go_back(visit: RequestContext) -> Response:
 
 
 def remove_part(visit: RequestContext) -> Response:
-    """Take a part out of the job; *Undo* brings it back."""
+    """Remove a part from the job; *Undo* restores it."""
     state = visit.state
     state.with_content(without_part(state, visit.part)).save(visit.say("version"))
     return RedirectResponse(address("release", job=visit.say("job")), 303)

@@ -1,4 +1,4 @@
-"""The server: of this machine alone, or behind a proxy; with a token, until it is stopped or was long not used."""
+"""The server: for this machine only, or behind a proxy; protected by a token, until stopped or idle for long."""
 
 import errno
 import hashlib
@@ -43,7 +43,7 @@ LOOK_S, SHORT_S, FIRST_S = 5.0, 0.01, 0.5
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where pages are answered: a port of this machine, a socket for this user alone, or an address behind a proxy."""
+    """The endpoint of the server: a port of this machine, a socket for this user only, or an address behind a proxy."""
 
     port: int = 0  # 0 for any that is free
     file: Path | None = None  # of a Unix socket, in place of a port
@@ -51,7 +51,7 @@ class Endpoint:
     proxy: str = ""  # the address by which browsers reach the proxy, which begins with https
 
     def opened(self) -> tuple[socket.socket, str, Sequence[str]]:
-        """Return a socket that is bound, the address of the first page, and what a browser may call it."""
+        """Return a bound socket, the address of the first page, and the host names that a browser may send."""
         outside = _outside(self.proxy)
         if self.file is not None and self.port:
             raise InputError(
@@ -117,7 +117,7 @@ def _unix(path: Path) -> socket.socket:
 
 @dataclass(frozen=True)
 class Served:
-    """A server that is about to run: its address with the token, which opens it once, and what answers."""
+    """A prepared server: its link with the token, valid once, and its application."""
 
     address: str
     guard: Guard
@@ -126,7 +126,7 @@ class Served:
 
 
 def prepare(folder: Path, place: Endpoint = Endpoint()) -> Served:
-    """Return what serves a folder."""
+    """Return a server for a folder."""
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder.name}. Name one with data, or a release.", file=folder.name)
     real = folder.resolve()
@@ -139,7 +139,7 @@ def prepare(folder: Path, place: Endpoint = Endpoint()) -> Served:
 
 
 def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve until stopped, or until nobody has asked for so many minutes and nothing runs; end what runs."""
+    """Serve until stopped, or until idle for a number of minutes with no running task; end running tasks."""
     config = uvicorn.Config(
         served.guard, log_config=SILENT, access_log=False, server_header=False, ws="none", lifespan="off",
         loop="asyncio", timeout_graceful_shutdown=2,

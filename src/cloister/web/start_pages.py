@@ -1,4 +1,4 @@
-"""The first page, and the one that makes a job of a file."""
+"""The first page, and the page that creates a job from a file."""
 
 import secrets
 from pathlib import Path, PurePath
@@ -33,7 +33,7 @@ PROFILES = {
 
 
 def start(visit: RequestContext) -> Response:
-    """Show what lies in the folder; of a release that was opened, the page that checks it."""
+    """Show the content of the folder, or the check page if a release was opened."""
     if visit.app.release is not None:
         return RedirectResponse(address("check", release=visit.app.release), 303)
     found = visit.app.folder.look()
@@ -41,12 +41,12 @@ def start(visit: RequestContext) -> Response:
 
 
 def glossary(visit: RequestContext) -> Response:
-    """Show every term of the documentation, and what it means."""
+    """Show every term of the glossary with its meaning."""
     return visit.shown("glossary", sections=sections())
 
 
 def choose(visit: RequestContext) -> Response:
-    """Show what a part that is added to a job may be read from."""
+    """Show the possible sources of a part that is added to a job."""
     beside = visit.app.folder.existing(visit.say("into")).parent
     return visit.shown("choose", into=visit.say("into"), files=_beside(visit.app.folder.look(), beside, visit))
 
@@ -56,7 +56,7 @@ def _beside(found: Contents, folder: Path, visit: RequestContext) -> list[str]:
 
 
 def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
-    """Show a file that is to be protected, and what may be made of it."""
+    """Show a file to protect, and the shapes that it can be read as."""
     from cloister.errors import CloisterError
 
     from .data_pages import reading_specs, sample_of
@@ -83,13 +83,13 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
 
 
 def database(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
-    """Ask for a database, and for what is to be read from it."""
+    """Show the form for a database and its query."""
     shapes = {word: text for word, text in SHAPES.items() if word != "claims"}
     return visit.shown("database", status, shapes=shapes, shape=visit.say("shape") or "table", problem=problem)
 
 
 def make_of_database(visit: RequestContext) -> Response:
-    """Make a first job of what a database gives, beside the job that it is to be a part of, or in the folder itself."""
+    """Create a first job from a database query, next to the job that it will be a part of, or in the folder itself."""
     from cloister.errors import InputError
     from cloister.io import write_private
     from cloister.io.query import Query
@@ -124,7 +124,7 @@ def _likely(names: list[str]) -> str:
 
 
 def make(visit: RequestContext) -> Response:
-    """Make a first job of a file, by ``cloister init``; an empty one where nothing is to be guessed."""
+    """Create a first job from a file by ``cloister init``; an empty job without suggestions on request."""
     from cloister.errors import InputError
     from cloister.settings.declaration import command_words
     from cloister.settings.run_options import RunOptions

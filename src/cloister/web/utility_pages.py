@@ -1,4 +1,4 @@
-"""What a released table still says, for its custodian."""
+"""The utility of a released table, for its custodian."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ FAR = (0.05, 0.2, 0.5)
 
 
 def utility(visit: RequestContext) -> Response:
-    """Show what a release of the job still says of the columns that were protected."""
+    """Show the remaining information about the protected columns in a release of the job."""
     state, part = visit.state, visit.part
     out = state.path.parent / state.job.output
     folder = out / part

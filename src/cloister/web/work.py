@@ -1,4 +1,4 @@
-"""Work that takes long: the same command in a process of its own, which says how far it is and can be stopped."""
+"""Long tasks: the equivalent command in a separate process, which reports progress and can be stopped."""
 
 import json
 import os
@@ -24,7 +24,7 @@ GRACE_S = 10.0
 
 @dataclass
 class Work:
-    """A command that runs, or ran.
+    """A running or finished command.
 
     Attributes
     ----------
@@ -55,17 +55,17 @@ class Work:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is not done yet."""
+        """Whether the command is still running."""
         return self.code is None
 
     @property
     def elapsed(self) -> float:
-        """Seconds that it has taken so far, or took."""
+        """The elapsed time in seconds."""
         return time.monotonic() - self.started if self.is_running else self.seconds
 
     @property
     def problem(self) -> str:
-        """Why it did not do what it was to; empty if it did."""
+        """The reason of a failure; empty after success."""
         if self.code in (None, 0) or "holds" in self.answer:  # an attack that succeeded has done what it was to
             return ""
         error = self.answer.get("error")
@@ -74,13 +74,13 @@ class Work:
         return "It was stopped. Nothing was written." if self.is_cancelled else "It ended without a word."
 
     def cancel(self) -> None:
-        """Ask it to end; it takes back whatever it began."""
+        """Ask the command to end; it undoes unfinished changes."""
         self.is_cancelled = True
         if self.is_running:
             self.process.send_signal(signal.SIGTERM)
 
     def listen(self, after: "Callable[[Work], None] | None") -> None:
-        """Take in what the process says, until it ends; then do what is to be done after it."""
+        """Read the output of the process until it ends; then call the follow-up."""
         said: list[bytes] = []
         with self.answering as answering, self.reporting as reporting:
             answers = threading.Thread(target=lambda: said.append(answering.read()), daemon=True)
@@ -119,7 +119,7 @@ class Work:
 
 
 class Works:
-    """All that runs, and the last that ran."""
+    """All running commands, and the last finished ones."""
 
     def __init__(self) -> None:
         self._all: dict[str, Work] = {}
@@ -136,7 +136,7 @@ class Works:
         after: Callable[[Work], None] | None = None,
         passing: tuple[Path, ...] = (),
     ) -> Work:
-        """Start a command in a folder; ``after`` is called once it is done, before anybody sees that."""
+        """Start a command in a folder; ``after`` is called once it is done, before pages show it as done."""
         command = [sys.executable, "-m", "cloister", *words]
         environment = {**os.environ, "CLOISTER_PROGRESS": "json"}
         (answering, answer), (reporting, reports) = os.pipe(), os.pipe()
@@ -168,11 +168,11 @@ class Works:
 
     @property
     def running(self) -> list[Work]:
-        """What runs now."""
+        """The running commands."""
         return [one for one in self._all.values() if one.is_running]
 
     def stop(self) -> None:
-        """End all that runs, and wait until it has cleaned up."""
+        """End all running commands, and wait until they have cleaned up."""
         for one in self.running:
             one.cancel()
         for one in self.running:

@@ -1,4 +1,4 @@
-"""How far some work is, and stopping it."""
+"""Pages that show the progress of a task, and stop it."""
 
 from starlette.responses import RedirectResponse, Response
 
@@ -16,7 +16,7 @@ def _work(visit: RequestContext) -> Work:
 
 
 def work(visit: RequestContext) -> Response:
-    """Show how far it is; once it is done, go on."""
+    """Show the progress of a task; redirect once it is done."""
     one = _work(visit)
     if one.code == 0 and one.then:
         return RedirectResponse(one.then, 303)
@@ -24,7 +24,7 @@ def work(visit: RequestContext) -> Response:
 
 
 def state(visit: RequestContext) -> Response:
-    """Return the part of the page that changes; once it is done, say where to go on."""
+    """Return the changing part of the page; once the task is done, the address to continue at."""
     one = _work(visit)
     shown = visit.shown("work_state", work=one)
     if one.code == 0 and one.then:
@@ -33,7 +33,7 @@ def state(visit: RequestContext) -> Response:
 
 
 def cancel(visit: RequestContext) -> Response:
-    """Stop it."""
+    """Stop the task."""
     one = _work(visit)
     one.cancel()
     return visit.working(one)

@@ -1,1 +1,1 @@
-"""Spark: sessions, and what is protected by parts on its workers."""
+"""Spark: sessions, and protection in parts on its workers."""

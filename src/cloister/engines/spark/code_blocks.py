@@ -1,6 +1,6 @@
-"""Code sets as blocks of numbered records: read and numbered by the workers, and kept by Spark.
+"""Code sets as blocks of numbered records: the workers read and number them, and Spark stores them.
 
-They come from files that the workers can read, or from a dataframe of Spark.
+The code sets come from files that the workers can read, or from a Spark dataframe.
 """
 
 from collections import Counter
@@ -49,7 +49,7 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeBlock:
-    """Some records, by numbers of their own."""
+    """A block of records; their items are numbered within the block."""
 
     names: Sequence[str]  # the codes that occur, in the order of their UTF-8 bytes
     offsets: Integers
@@ -57,13 +57,13 @@ class CodeBlock:
     ids: pl.Series | None = None
 
     def numbered(self, place: dict[str, int]) -> Codes:
-        """Return the items as places in the whole vocabulary."""
+        """Return the items as positions in the complete vocabulary."""
         return np.array([place[name] for name in self.names], dtype=np.int32)[self.items]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BlockHead:
-    """What the driver learns of a block."""
+    """The summary of a block for the driver."""
 
     lines: int
     absent: int  # lines without an id
@@ -77,7 +77,7 @@ class BlockHead:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Blocks:
-    """All code sets, where Spark keeps them."""
+    """All code sets as blocks stored by Spark."""
 
     frame: "DataFrame"
     vocabulary: tuple[str, ...]  # all codes, in the order of their UTF-8 bytes
@@ -94,7 +94,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class OpenedCodes:
-    """A Spark frame of lines, and what is known of it before it is read."""
+    """A Spark frame of lines, with its columns identified before reading."""
 
     frame: "DataFrame"
     form: CodeSource
@@ -104,7 +104,7 @@ class OpenedCodes:
 def open_codes(
     session: "SparkSession", place: "SparkFiles | DataFrame", columns: CodeColumns, missing: Sequence[str] = ()
 ) -> OpenedCodes:
-    """Return the lines of `SparkFiles`, or of a Spark frame, and which column is what."""
+    """Return the lines of `SparkFiles` or a Spark frame, and the purpose of each column."""
     if isinstance(place, SparkFiles):
         name = display_name(place.path)
         frame, delimiter = files_frame(session, place)
@@ -121,7 +121,7 @@ def open_codes(
 
 
 def read_opened(opened: OpenedCodes, *, repeats: bool, with_ids: bool) -> Blocks:
-    """Return the code sets in some lines."""
+    """Read the code sets in these lines."""
     frame, form, is_csv = opened.frame, opened.form, opened.is_csv
     if form.layout == "long":
         # all lines of a patient in one partition
@@ -197,7 +197,7 @@ def blocks_of(session: "SparkSession", codes: CodeSets, *, with_ids: bool, recor
 
 
 def block_rows(batches: Iterable["RecordBatch"]) -> Iterator[CodeBlock]:
-    """Return the blocks among the rows that a worker is handed."""
+    """Return the blocks among the rows of a worker."""
     return (block for _, block in contents(rows_of(batches), CodeBlock))
 
 

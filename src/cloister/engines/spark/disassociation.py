@@ -1,4 +1,4 @@
-"""Disassociation on Spark: the top of HORPART's tree by distributed counts, then every part by a worker alone.
+"""Disassociation on Spark: distributed counts build the top of HORPART's tree, then one worker protects each part.
 
 Inside a part all is as in memory: the worker cuts the part's records into clusters and compares the result with them by
 the independent verifier before anything leaves it. Clusters are those of the whole tree. Joint clusters end at the
@@ -42,7 +42,7 @@ NONE, UNDECIDED = -1, -2  # In the place of a code to split on: there is none, o
 
 @dataclass(frozen=True)
 class SplitRequest:
-    """What HORPART asks of a split."""
+    """The limits of HORPART for a split."""
 
     k: int
     limit: int
@@ -52,7 +52,7 @@ class SplitRequest:
 
 @dataclass(frozen=True)
 class Splits:
-    """Splits in the order in which they are made: the records of a node with a code go to a new node, the rest stay."""
+    """Splits in their order: the records of a node with a code move to a new node, the others stay."""
 
     # node, code: of each split; the new node is the number of the split, from 1
     node: tuple[int, ...] = ()
@@ -243,7 +243,7 @@ Before = Callable[[int], None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Parted:
-    """Code sets that were disassociated by parts."""
+    """Code sets disassociated in parts."""
 
     released: Disassociation
     figures: DisassociationFigures
@@ -272,7 +272,7 @@ def disassociate_blocks(
     records_a_part: int = RECORDS_A_PART,
     before: Before | None = None,
 ) -> Parted:
-    """Disassociate code sets that Spark keeps.
+    """Disassociate code sets stored by Spark.
 
     *Guarantee*: that of `cloister.shapes.disassociation.method.protect.disassociate`, in each part and so in all of
     them: a data set that each part may stand for makes one that all of them may stand for. If all records fit one part,
@@ -365,7 +365,7 @@ def _protect(
 
 
 def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
-    """Refuse a part in which hardly anybody has a code that is not sensitive: no record could be made of the others."""
+    """Refuse a part where too few records have a code that is not sensitive: the others could not be reconstructed."""
     if not request.sensitive:
         return
     secret = np.isin(np.array(codes.vocabulary, dtype=object), list(request.sensitive))

@@ -1,4 +1,4 @@
-"""The Spark session of an engine word: one that is there is left as it is; one that we start is quiet, and ends.
+"""The Spark session of an engine word: an existing session stays unchanged; ours is silent and ends with its block.
 
 A classic session has a Java process of its own: silent, on this machine's loopback if local, gone at the end.
 """
@@ -41,7 +41,7 @@ Handler = Callable[[int, FrameType | None], object] | int | None
 
 @contextmanager
 def spark_session(word: str = SPARK) -> Iterator["SparkSession"]:
-    """The session of an engine word, classic or of Spark Connect, for as long as the block lasts.
+    """Yield the session of an engine word, classic or of Spark Connect.
 
     ``spark`` is the session that is active, else one on all cores of this machine; see `is_spark` for the others.
     """
@@ -61,13 +61,13 @@ def spark_session(word: str = SPARK) -> Iterator["SparkSession"]:
 
 @contextmanager
 def session_of(frame: "DataFrame") -> Iterator["SparkSession"]:
-    """The session of a frame of Spark, which is left as it is."""
+    """Yield the session of a Spark frame, which stays unchanged."""
     with quiet():
         yield frame.sparkSession
 
 
 def active_session() -> "SparkSession | None":
-    """The session that is active in this process, classic or of Spark Connect, or None; pyspark must be there."""
+    """Return the active session of this process, classic or of Spark Connect, or None; requires pyspark."""
     from pyspark import SparkContext
 
     if SparkContext._active_spark_context is not None:
@@ -196,7 +196,7 @@ def open_gateway(master: str, folder: Path) -> "SparkSession":
 
 
 def close_gateway() -> None:
-    """Stop the session and end its Java process, as far as that goes."""
+    """Stop the session and end its Java process, as far as possible."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

@@ -1,4 +1,4 @@
-"""A table that Spark counts, classic or by Spark Connect: the same statements as everywhere, in its dialect."""
+"""A table that Spark counts, classic or by Spark Connect, with the statements of all engines in its dialect."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class SparkFiles:
-    """Files as they lie on disk."""
+    """Files that Spark reads from disk."""
 
     path: Path
     encoding: str | None = None
@@ -54,7 +54,7 @@ class SparkTable(Engine):
     dialect: ClassVar[str] = "spark"
 
     def fetch(self, query: exp.Query) -> pl.DataFrame:
-        """Return the rows of a query; columns by place have the types that the file has for us."""
+        """Return the rows of a query; columns named by position have the types of the file as cloister reads it."""
         sql = query.sql(dialect=self.dialect)
         frame = in_polars(call_spark(lambda: self.session.sql(sql).toArrow()))
         return as_in_file(frame, self.schema, self.file)
@@ -90,7 +90,7 @@ def spark_frame(frame: "DataFrame", shown: str = "a dataframe") -> Iterator[Spar
 
 
 def back(frame: "DataFrame", tally: pl.DataFrame, id_column: str | None) -> "DataFrame":
-    """Return the records of a tally as a dataframe of the session that a frame is of."""
+    """Return the records of a tally as a dataframe in the session of a frame."""
     columns = {column: f"c{place}" for place, column in enumerate(table_columns(tally))}
     counted = tally.rename({**columns, RECORDS: "n"}).to_arrow()
     types: dict[str, str] = dict(frame.dtypes)
@@ -142,7 +142,7 @@ def _seen(
 
 
 def files_frame(session: "SparkSession", place: SparkFiles) -> tuple["DataFrame", str | None]:
-    """Return the frame of some files, and what separates the cells of CSV."""
+    """Return the frame of some files, and the delimiter of CSV."""
     first, name = first_file(place.path), display_name(place.path)
     if PATTERN.search(str(place.path.absolute())):
         raise InputError(
@@ -163,7 +163,7 @@ def files_frame(session: "SparkSession", place: SparkFiles) -> tuple["DataFrame"
 
 
 def first_file(path: Path) -> Path:
-    """Return a file, or the first of those in a folder."""
+    """Return a file, or the first file in a folder."""
     if not path.is_dir():
         return path
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
@@ -173,12 +173,12 @@ def first_file(path: Path) -> Path:
 
 
 def quote_column(column: str) -> str:
-    """Return a name as Spark has it."""
+    """Quote a name for Spark."""
     return "`" + column.replace("`", "``") + "`"
 
 
 def in_polars(rows: "RecordBatch | Table") -> pl.DataFrame:
-    """Return rows of Arrow as a dataframe of ours."""
+    """Convert Arrow rows to a Polars dataframe."""
     frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)
     return frame

@@ -1,4 +1,4 @@
-"""What goes to workers and comes back: packed arrays in rows, and errors of ours as rows, never as Spark's.
+"""Data exchanged with workers: packed arrays in rows; errors of cloister travel as rows too, never as Spark's errors.
 
 Spark's messages quote rows and Java and are never shown; a cluster without workers is given up.
 """
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, repr=False)
 class Row:
-    """One row between driver and workers: a piece of what belongs to a part."""
+    """One row between driver and workers: a piece of the data of a part."""
 
     part: int
     place: int = 0  # of the piece, from 0
@@ -52,7 +52,7 @@ class Row:
 
 
 def pack(content: object) -> bytes:
-    """Return arrays and texts as bytes, compressed; both ends are ours, as with all that Spark pickles."""
+    """Compress arrays and texts into bytes; only cloister writes and reads them, as with all that Spark pickles."""
     import pyarrow as pa
 
     plain = pickle.dumps(content, protocol=5)
@@ -60,7 +60,7 @@ def pack(content: object) -> bytes:
 
 
 def unpack(data: bytes, kind: type[T]) -> T:
-    """Return what `pack` was given."""
+    """Return the arrays and texts given to `pack`."""
     import pyarrow as pa
 
     plain = pa.decompress(data[8:], int.from_bytes(data[:8], "little"), codec="lz4", asbytes=True)
@@ -70,14 +70,14 @@ def unpack(data: bytes, kind: type[T]) -> T:
 
 
 def in_pieces(part: int, content: object, head: bytes = b"") -> Iterator[Row]:
-    """Return the rows of something long."""
+    """Split long content into rows."""
     packed = pack(content)
     for place, begin in enumerate(range(0, len(packed), PIECE)):
         yield Row(part, place, b"" if place else head, packed[begin : begin + PIECE])
 
 
 def contents(rows: Iterable[Row], kind: type[T]) -> Iterator[tuple[int, T]]:
-    """Return the part and the content of rows that `in_pieces` made, those of one content one after another."""
+    """Yield part and content of the rows of `in_pieces`; the rows of one content are adjacent."""
     part, pieces = 0, list[bytes]()
     for row in chain(rows, [Row(0)]):
         if row.place == 0:
@@ -88,21 +88,21 @@ def contents(rows: Iterable[Row], kind: type[T]) -> Iterator[tuple[int, T]]:
 
 
 def frame_of(session: "SparkSession", rows: Iterable[Row]) -> "DataFrame":
-    """Return rows as a frame of a session."""
+    """Return rows as a Spark frame."""
     import pyarrow as pa
 
     return call_spark(lambda: session.createDataFrame(pa.Table.from_batches([_batch(row) for row in rows])))
 
 
 def rows_of(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
-    """Return the rows in the Arrow batches that a worker is handed; raise an error of ours that is among them."""
+    """Return the rows in a worker's Arrow batches; raise any error of cloister among them."""
     for batch in batches:
         for at in range(batch.num_rows):
             yield _sound(Row(**batch.slice(at, 1).to_pylist()[0]))
 
 
 def on_workers(frame: "DataFrame", work: Callable[[Iterator["RecordBatch"]], Iterable[Row]]) -> "DataFrame":
-    """Return the frame of the rows that ``work`` makes of the Arrow batches of each partition.
+    """Return the frame of the rows that ``work`` computes from the Arrow batches of each partition.
 
     An error of ours becomes a row, and so does any other, by its type and place alone.
     """
@@ -128,7 +128,7 @@ def collect_rows(frame: "DataFrame") -> Iterator[Row]:
 
 
 def compute_rows(frame: "DataFrame") -> Iterator[Row]:
-    """Return the rows of a frame, all partitions of which are computed side by side first."""
+    """Return the rows of a frame after computing all partitions in parallel."""
     kept = call_spark(frame.persist)
     try:
         call_spark(kept.count)
@@ -138,7 +138,7 @@ def compute_rows(frame: "DataFrame") -> Iterator[Row]:
 
 
 def forget(frame: "DataFrame") -> None:
-    """Let Spark drop what it kept, as far as that goes."""
+    """Let Spark drop stored data, as far as possible."""
     with suppress(Exception):
         frame.unpersist()
 
@@ -173,7 +173,7 @@ def _kind_and_message(error: Exception) -> tuple[str, str]:
 
 
 def call_spark(action: Callable[[], T], refusal: str = FAILED) -> T:
-    """What ``action`` returns; whatever Spark raises is forgotten, and ``refusal`` raised in its place."""
+    """Return the result of ``action``; replace any error of Spark by ``refusal``."""
     try:
         return action()
     except (CloisterError, MemoryError):
@@ -223,7 +223,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Pass over warnings that pyspark gives: of pandas' version, mostly, which does not matter to us."""
+    """Suppress warnings of pyspark: most are about the version of pandas, which does not matter here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"pyspark(\.|$)")
         yield
@@ -231,7 +231,7 @@ def without_warnings() -> Iterator[None]:
 
 @contextmanager
 def interruptible_wait(session: "SparkSession", patience_s: float) -> Iterator[None]:
-    """For as long as the block lasts, end jobs of a classic session that had no worker for so many seconds.
+    """During the block, cancel jobs of a classic session that had no worker for a number of seconds.
 
     The job then fails where it was asked for, as any job that Spark ends.
     """

@@ -1,4 +1,4 @@
-"""Trajectories on Spark: each block of patients is clustered by a worker.
+"""Trajectories on Spark: a worker clusters each block of patients.
 
 Clustering compares all patients of a block with each other, which is what takes time; reading, cutting into blocks and
 putting together grow with the number of patients only, and happen here. The blocks are those of the memory engine, and
@@ -25,7 +25,7 @@ Before = Callable[[int], None]
 
 
 def cluster_on(session: "SparkSession", before: Before = lambda _: None) -> ClusterBlocks:
-    """Return what clusters blocks on the workers of a session."""
+    """Return the function that clusters blocks on the workers of a session."""
     return partial(_cluster, session, before)
 
 
