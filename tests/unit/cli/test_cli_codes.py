@@ -234,9 +234,9 @@ def test_patients_without_codes_are_left_out_on_request(protect, diagnoses, mani
 @pytest.mark.parametrize(
     ("empty", "k", "said"),
     [
-        (1, 3, "fewer than 3 records have no code and are left out"),
-        (2, 3, "fewer than 3 records have no code and are left out"),
-        (3, 3, "3 records have no code and are left out"),
+        (1, 3, "fewer than 3 records have no code and are suppressed"),
+        (2, 3, "fewer than 3 records have no code and are suppressed"),
+        (3, 3, "3 records have no code and are suppressed"),
     ],
 )
 def test_few_patients_without_codes_are_not_counted_on_the_screen(protect, diagnoses, empty, k, said, words):

@@ -41,7 +41,7 @@ def test_a_file_as_it_comes_is_protected_and_compared_with_its_release(cloister,
         "protect", "table", visits, *ASKED, *HOW, "--out", tmp_path / "out", "--custodian-dir", tmp_path / "own"
     )
     said = [
-        "1 line was left out, having other than 4 cells or a quote inside one",
+        "1 line was dropped, with other than 4 cells or a quote inside one",
         "numbers with decimal commas were read in bmi",
         "dates as d.m.yyyy were read in visit",
         "1 of 61 rows repeats an earlier one in all columns and was left out",

@@ -256,7 +256,7 @@ def test_what_is_said(protect):
 def test_a_term_of_nearly_everything_is_pointed_out(protect):
     """Where most codes share one term, a note says so and what helps."""
     assert "would be useless" in protect(method="apriori").err
-    assert "the largest term stands for 8 of 8 codes" in protect("--accept-empty", method="apriori").err
+    assert "the largest term contains 8 of 8 codes" in protect("--accept-empty", method="apriori").err
     assert "the largest term" not in protect("--policy", "level:1", out="again").err
 
 

@@ -145,7 +145,7 @@ def test_values_are_never_listed_in_a_release(protect, with_unknown, tmp_path):
     for place in ("release", "release/outside.csv", "."):
         ran = protect("--overwrite", "--unmatched-values", place)
         assert ran.code == 2
-        assert "--unmatched-values holds secrets and must lie outside the release folder" in ran.err
+        assert "--unmatched-values contains secrets and must be outside the release folder" in ran.err
     assert list((tmp_path / "release").iterdir()) == []
 
 
@@ -158,7 +158,7 @@ def test_secrets_are_kept_out_of_other_releases(protect, release, tmp_path, opti
     ran = protect(option, tmp_path / place, out="another")
 
     assert ran.code == 2
-    assert f"{option} holds secrets, but release around it is a release" in ran.err
+    assert f"{option} contains secrets, but release around it is a release" in ran.err
     assert {path.name for path in release.rglob("*")} == before
     assert not (tmp_path / "another").exists()
 

@@ -145,7 +145,7 @@ def test_bad_lines_are_left_out_and_counted(tmp_path):
 
     assert source.frame.rows() == [("1", "a"), ("5", "e\nf")]
     assert source.left_out.bad_lines == 4
-    assert source.notes == ("4 lines were left out, having other than 2 cells or a quote inside one",)
+    assert source.notes == ("4 lines were dropped, with other than 2 cells or a quote inside one",)
 
 
 def test_whole_files_are_read_the_same_with_and_without(tmp_path):

@@ -87,7 +87,7 @@ def test_types_of_duckdb_become_plain_ones(address):
     [
         ("SELECT code, list FROM t", "column 'list' holds lists"),
         ("SELECT struct FROM t", "column 'struct' holds lists, structs"),
-        ("SELECT never FROM t", "column 'never' holds dates outside the years 1 to 9999, such as infinity (1 records)"),
+        ("SELECT never FROM t", "column 'never' has dates outside the years 1 to 9999, such as infinity (1 records)"),
         ("SELECT garbage FROM t", "column 'garbage' holds bytes that are not UTF-8 text"),
         ("SELECT code, code FROM t", "columns 1 and 2 have the same name"),
         ("SELECT code FROM t WHERE false", "gives no records"),

@@ -138,5 +138,5 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 def test_dates_that_are_no_days_are_refused(tmp_path, column):
     """A database writes an infinity into Parquet; no table is made of it, and the message names the column alone."""
     duckdb.execute(f"COPY (SELECT 1 AS id, {column} AS seen) TO '{tmp_path / 'data.parquet'}'")
-    with pytest.raises(InputError, match=r"column 'seen' holds dates outside the years 1 to 9999, .* \(1 records\)"):
+    with pytest.raises(InputError, match=r"column 'seen' has dates outside the years 1 to 9999, .* \(1 records\)"):
         read_table(tmp_path / "data.parquet")

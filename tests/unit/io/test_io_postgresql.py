@@ -71,7 +71,7 @@ def test_types_become_plain_ones(table):
     [
         ("SELECT list FROM t", "column 'list' holds lists"),
         ("SELECT ROW(1, code) AS r FROM t", "column 'r' holds lists, structs"),
-        ("SELECT never FROM t", "column 'never' holds dates outside the years 1 to 9999"),
+        ("SELECT never FROM t", "column 'never' has dates outside the years 1 to 9999"),
         ("SELECT garbage FROM t", "column 'garbage' holds bytes that are not UTF-8"),
         ("SELECT code, code FROM t", "columns 1 and 2 have the same name"),
         ("SELECT code FROM t WHERE false", "gives no records"),

@@ -63,7 +63,7 @@ def test_a_job_is_read():
         (JOB + URL + 'query = "SELECT 1"\nfile = "x"\n', ("sources.more has file and url and query",)),
         (JOB + URL + 'query = "SELECT 1"\ndelimiter = ";"\n', ("sources.more.delimiter is for files alone",)),
         (JOB + URL + 'query = "SELECT 1; SELECT 2"\n', ("query of more has 2 statements",)),
-        (JOB + URL.replace("h/d", "a:b@h/d") + 'query = "q.sql"\n', ("url of more holds a password", "PGPASSWORD")),
+        (JOB + URL.replace("h/d", "a:b@h/d") + 'query = "q.sql"\n', ("url of more contains a password", "PGPASSWORD")),
         (JOB + URL.replace("postgresql:", "") + 'query = "q.sql"\n', ("url of more names no database",)),
         (JOB.replace('file = "visits.csv"', ""), ("lacks the key sources.visits.file",)),
         (JOB.replace("k = 5\n", 'k = 5\nlink = ["patients", "visits"]\n'), ("link", "do not compose", "one patient")),

@@ -51,7 +51,7 @@ class Stated:
         (describe_recorded(["dna"]), "the column dna is released as recorded"),
         (describe_formulas({"data.csv": ["a", "b"]}), "cells of a, b as formulas"),
         (describe_formulas({"data.csv": ["a", "b"]}), "read data.csv as text"),
-        (describe_largest_term(5, 8), "the largest term stands for 5 of 8 codes"),
+        (describe_largest_term(5, 8), "the largest term contains 5 of 8 codes"),
         (describe_largest_term(3, 8), None),
     ],
 )
