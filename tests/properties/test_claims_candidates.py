@@ -86,7 +86,7 @@ def test_whoever_picks_the_likeliest_is_measured_and_limited_where_asked(loaded)
     assert maximum_likelihood_risk(released, (0, 0), power, asked).mean == pytest.approx(100 / 110, abs=0.03)
     assert found.risk.holds(0.1)
     assert found.likeliest.mean > 0.85
-    with pytest.raises(NoSafeRelease, match="picks the likeliest"):
+    with pytest.raises(NoSafeRelease, match="picks the most likely"):
         suppress(released, (0, 0), power, bounded)
     assert suppress(released, (0, 1), power, bounded).likeliest.mean_interval.high <= 0.1
 

@@ -81,7 +81,7 @@ def _tell(exploration: Exploration, out: Path, earlier: int, command: str | None
     rows = []
     for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True)):
         marks = "*" if place in exploration.on_frontier else ""
-        marks += " taken" if exploration.recommendation.place == place else ""
+        marks += " best" if exploration.recommendation.place == place else ""
         told = [None if one.figures is None else one.figures.more.get(name) for name in more.values()]
         useful = [f"{value:.3f}" if isinstance(value, float) else str(value or "") for value in told]
         rows.append([str(place + 1), *map(word_of, one.setting.values()), *_figures(one, loss), *useful, marks])

@@ -49,7 +49,7 @@ def test_claims_from_the_command_line_and_python(place, capsys):
     assessed = cl.assess(cl.Claims.read("patients.csv", "claims.csv", plan), m=[1, 2], repeats=True)
 
     assert found.pop("source") == "patients.csv, claims.csv"
-    assert any("leave out" in note for note in found.pop("notes"))
+    assert any("removed by the steps of the plan" in note for note in found.pop("notes"))
     assert found == json.loads(json.dumps(assessed.summary()))
     kinds = [(one["what"], one["with_patient"]) for one in found["partial_knowledge"]]
     assert kinds == [(what, known) for known in (False, True) for what in ("claims", "pos", "dx")]

@@ -135,7 +135,7 @@ def test_a_key_in_a_release_is_refused(cloister, files):
     (files / "plan.toml").write_text((files / "plan.toml").read_text().replace("hmac:", "hmac:old/"))
     ran = cloister("protect", "claims", *GIVEN, "release")
 
-    assert (ran.code, "lies in the release old" in ran.err) == (2, True), ran.err
+    assert (ran.code, "is in the release old" in ran.err) == (2, True), ran.err
 
 
 def test_the_unweighted_loss_comes_first(cloister, tmp_path):
