@@ -75,8 +75,8 @@ class Message(str):
 
     Examples
     --------
-    >>> told = Message("Give ", setting("k", 5), ".")
-    >>> str(told), told.worded(lambda one: f"-{one.name} {one.value}")
+    >>> message = Message("Give ", setting("k", 5), ".")
+    >>> str(message), message.word(lambda one: f"-{one.name} {one.value}")
     ('Give k=5.', 'Give -k 5.')
     """
 
@@ -98,7 +98,7 @@ class Message(str):
         """The settings named in the message, in order."""
         return tuple(part for part in self.parts if isinstance(part, NamedSetting))
 
-    def worded(self, how: Callable[[NamedSetting], str]) -> str:
+    def word(self, how: Callable[[NamedSetting], str]) -> str:
         """Return the text, with settings written as a front end names them."""
         return "".join(how(part) if isinstance(part, NamedSetting) else part for part in self.parts)
 
@@ -108,15 +108,15 @@ class Message(str):
         return Message(*before, last.rstrip(".") if isinstance(last, str) else last)
 
 
-def joined(separator: str, parts: Iterable[str | NamedSetting]) -> Message:
+def join_parts(separator: str, parts: Iterable[str | NamedSetting]) -> Message:
     """Join parts with a separator into one message."""
     every = [part for one in parts for part in (separator, one)]
     return Message(*every[1:])
 
 
-def worded(text: str, how: Callable[[NamedSetting], str]) -> str:
+def word_settings(text: str, how: Callable[[NamedSetting], str]) -> str:
     """Return a text; in a message, write the settings as a front end names them."""
-    return text.worded(how) if isinstance(text, Message) else text
+    return text.word(how) if isinstance(text, Message) else text
 
 
 class CloisterError(Exception):

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from cloister.cli.wording import in_options
-from cloister.errors import InputError, InternalError, Message, WrongValue, joined, setting
+from cloister.errors import InputError, InternalError, Message, WrongValue, join_parts, setting
 from cloister.jobs.wording import in_keys
 from cloister.settings.constraints import Interval
 
@@ -47,9 +47,9 @@ def test_values_can_be_typed_as_they_are_worded(value, option, key, keyword):
 
 
 def test_a_message_stays_one_in_another():
-    """Put into a message, joined, without its stop, or pickled: settings are still settings."""
+    """Put into a message, join_parts, without its stop, or pickled: settings are still settings."""
     inner = Message("Give ", setting("k", 2), ".")
-    outer = Message("No: ", joined("; ", [inner.without_stop(), setting("m")]))
+    outer = Message("No: ", join_parts("; ", [inner.without_stop(), setting("m")]))
 
     assert [one.name for one in pickle.loads(pickle.dumps(outer)).settings] == ["k", "m"]
     assert in_options(outer) == "No: Give -k 2; -m"

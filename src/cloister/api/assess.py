@@ -25,7 +25,7 @@ from cloister.risk.assessment import (
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import USUAL, parse_threshold
 from cloister.risk.safe_harbor import CENSUSES, EVERY
-from cloister.settings.checking import checked
+from cloister.settings.checking import check_arguments
 from cloister.settings.constraints import COLUMNS, Described, Interval, OneOf, check_value
 from cloister.settings.run_options import SEED, THREADS, K
 from cloister.shapes.claims.format.data import PATIENT as NUMBER
@@ -42,7 +42,7 @@ USUAL_KNOWN = (1, 2, 3, 5)
 SHAPES = {CodeSets: "code sets", Trajectories: "trajectories", Claims: "claims"}
 
 
-@checked
+@check_arguments
 def assess(
     data: object,
     *,

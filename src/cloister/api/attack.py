@@ -10,13 +10,13 @@ from cloister.attacks.simulation import BUDGET, simulate
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import only_part
 from cloister.release.release import Release
-from cloister.settings.checking import checked
+from cloister.settings.checking import check_arguments
 from cloister.settings.constraints import HIERARCHIES
 from cloister.settings.reading import HowRead, ReadingWords
 from cloister.verification.driver import Request
 
 
-@checked
+@check_arguments
 def attack(
     release: Release | str | Path,
     original: object,

@@ -14,9 +14,9 @@ from cloister.exploration.results import RULES, Exploration, outcome_of, rule_na
 from cloister.exploration.running import ExploreRequest, explore_settings
 from cloister.exploration.setting_keys import FRONTIER, settings_in
 from cloister.jobs.running import of_part, options_of, without_keys
-from cloister.pipeline.claims_shape import changed_plan
+from cloister.pipeline.claims_shape import change_plan
 from cloister.release.release import Release
-from cloister.settings.checking import checked
+from cloister.settings.checking import check_arguments
 from cloister.settings.constraints import Described, Interval, OneOf
 from cloister.settings.declaration import Given, Keywords
 from cloister.shapes.claims.format.data import Claims
@@ -28,7 +28,7 @@ VERB_OR_JOB = Described("a verb, as protect_table, or a job")
 GRID = Described('a list of values for each setting, or "frontier"')
 
 
-@checked
+@check_arguments
 def explore(
     protect: Annotated[Callable[..., Release] | str | Path | Mapping[str, object], VERB_OR_JOB],
     data: object = None,
@@ -117,10 +117,10 @@ def _with_plan(data: object, setting: Keywords) -> tuple[object, Given]:
         return data, of_verb
     if not isinstance(data, Claims):
         raise InputError(f"{next(iter(of_plan))} is a key of a plan, which only claims have.")
-    return replace(data, plan=changed_plan(data.plan, of_plan, THE_PLAN, Path())), of_verb
+    return replace(data, plan=change_plan(data.plan, of_plan, THE_PLAN, Path())), of_verb
 
 
-@checked
+@check_arguments
 def compare(*releases: Release | str | Path) -> Comparison:
     """Compare releases: their guarantees, risk and information loss, and the settings that differ.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TypeVar
 
-from cloister.errors import InputError, did_you_mean, joined, setting
+from cloister.errors import InputError, did_you_mean, join_parts, setting
 from cloister.search import Report
 from cloister.settings.checking import check_kind, plain
 from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
@@ -82,7 +82,7 @@ def options_of(
         check_kind(known[name], value)
     needed = [name for name, one in known.items() if one.default is MISSING and name not in given]
     if needed:
-        raise InputError(f"{verb} needs ", joined(" and ", (setting(name) for name in needed)), ".")
+        raise InputError(f"{verb} needs ", join_parts(" and ", (setting(name) for name in needed)), ".")
     return record(**fixed, **{known[name].name: plain(value, known[name]) for name, value in given.items()})
 
 

@@ -23,7 +23,7 @@ from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
-from cloister.settings.checking import checked
+from cloister.settings.checking import check_arguments
 from cloister.settings.constraints import HIERARCHIES
 from cloister.shapes.codes.request import check_seed
 from cloister.verification.folder import verify_folder
@@ -212,7 +212,7 @@ class ReleasedData:
         return tuple(use_sentences(self.manifest))
 
 
-@checked
+@check_arguments
 def open(  # noqa: A001  (the public name)
     folder: str | Path,
     *,

@@ -16,7 +16,7 @@ import typer
 from typer import Argument, Option
 
 from cloister.cli.wording import use_option_names
-from cloister.errors import InputError, joined, setting
+from cloister.errors import InputError, join_parts, setting
 from cloister.settings.constraints import OneOf
 from cloister.settings.declaration import ColumnAssignments, Keywords, Setting, settings_of
 from cloister.shapes.registry import SHAPES, load
@@ -103,7 +103,7 @@ def data_of(data: Path | Address, query: str | None, of_files: Iterable[str]) ->
     if query is None:
         raise InputError("DATA is the address of a database. Name what to read with --query.")
     if stated := [setting(name) for name in of_files]:
-        raise InputError("DATA is in a database. Leave out ", joined(" and ", stated), ", which is for files.")
+        raise InputError("DATA is in a database. Leave out ", join_parts(" and ", stated), ", which is for files.")
     from cloister.io.query import Query, is_file_of_sql, query_text
 
     return Query(data, query_text(query), Path(query).stem if is_file_of_sql(query) else CALLED)

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from functools import cache
 
-from cloister.errors import NamedSetting, worded
+from cloister.errors import NamedSetting, word_settings
 from cloister.settings.declaration import settings_of
 from cloister.shapes.registry import SHAPES
 
@@ -22,7 +22,7 @@ def use_option_names(record: type) -> None:
 
 def in_options(text: str) -> str:
     """Return a text with its settings written as options."""
-    return worded(text, _option)
+    return word_settings(text, _option)
 
 
 def _option(one: NamedSetting) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError, Message, NamedSetting, joined, setting
+from cloister.errors import InputError, Message, NamedSetting, join_parts, setting
 from cloister.io.csv import is_packed
 from cloister.io.foreign import translate_errors
 from cloister.io.other_files import program_of
@@ -85,7 +85,7 @@ def check_memory_or_spark(word: str, needing_rows: Sequence[str] = ()) -> None:
     """
     if is_spark(word) and needing_rows:
         raise InputError(
-            "Spark reads files as they are. Leave out ", joined(", ", map(setting, needing_rows)), ", or Spark."
+            "Spark reads files as they are. Leave out ", join_parts(", ", map(setting, needing_rows)), ", or Spark."
         )
     if word not in ("auto", "memory") and not is_spark(word):
         raise InputError(

@@ -1,14 +1,14 @@
-"""Messages for jobs: settings are worded as keys of TOML."""
+"""Messages for jobs: settings are word_settings as keys of TOML."""
 
 from collections.abc import Mapping
 
-from cloister.errors import NamedSetting, worded
+from cloister.errors import NamedSetting, word_settings
 from cloister.settings.toml import toml_text
 
 
 def in_keys(text: str) -> str:
-    """Return a text with its settings worded as keys of a job."""
-    return worded(text, as_key)
+    """Return a text with its settings word_settings as keys of a job."""
+    return word_settings(text, as_key)
 
 
 def as_key(one: NamedSetting) -> str:

@@ -108,14 +108,14 @@ class ClaimsShape:
 
     def with_settings(self, options: ClaimsOptions, setting: Keywords) -> ClaimsOptions:
         """Return the settings with the given values in the plan."""
-        plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
+        plan = change_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
         return ClaimsWithPlan(**vars(options) | {"stated": plan, "levels_from": None})
 
     def check_grid(self, options: ClaimsOptions, grid: Keywords) -> None:
         """Accept every grid: no key of a plan is also a setting."""
 
 
-def changed_plan(plan: ClaimsPlan, keys: Keywords, name: str | NamedSetting, folder: Path) -> ClaimsPlan:
+def change_plan(plan: ClaimsPlan, keys: Keywords, name: str | NamedSetting, folder: Path) -> ClaimsPlan:
     """Return a plan with changed values; keys are paths such as ``"risk.threshold"``."""
     content = _without_none(asdict(plan))
     for key, value in keys.items():

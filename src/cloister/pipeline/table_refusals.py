@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
-from cloister.errors import CloisterError, InputError, Message, NoSafeRelease, joined, name_few, setting
+from cloister.errors import CloisterError, InputError, Message, NoSafeRelease, join_parts, name_few, setting
 from cloister.io import as_text, is_tally
 from cloister.release.head import MOST_LOST
 from cloister.report.release_warnings import describe_empty, describe_not_compared
@@ -20,7 +20,7 @@ from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, METHODS
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
 from cloister.shapes.table.method.encode import encode
 from cloister.shapes.table.method.recoding.choice import choose
-from cloister.shapes.table.method.roles import accepting
+from cloister.shapes.table.method.roles import accept_columns
 
 RECORDED = (Role.SENSITIVE, Role.KEPT)
 
@@ -104,7 +104,7 @@ def _determined_error(found: Sequence[Determination], file: str) -> NoSafeReleas
         f"Columns of {file} released as recorded undo the protection. {' '.join(sentences)} Drop them, as with ",
         setting("drop", [every[0]]),
         ", or make them quasi-identifiers. To release all the same, with a sentence in the report: ",
-        accepting(every),
+        accept_columns(every),
         ".",
         file=file,
         column=every[0],
@@ -121,7 +121,7 @@ def _require_accepted(found: Sequence[DisclosiveColumn], request: TableRequest, 
         raise InputError(
             *(_sentence(why, columns, file) for why, columns in by_why.items()),
             "To release all the same, with a sentence in the report: ",
-            accepting(every),
+            accept_columns(every),
             ".",
             file=file,
             column=every[0],
@@ -161,9 +161,9 @@ def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: Tab
     is_fixed = is_tally(table.frame) or (request.levels, request.time_limit) != (None, None)
     tried = [] if is_fixed else list(_suggest_changes(table, request, empty, source))
     how = f"tried with {SAMPLE:,} of the records" if table.frame.height > SAMPLE else "tried"
-    instead = (
-        Message(f"At the same k, as {how}: ", joined("; ", tried)) if tried else "Ask for a smaller k or fewer columns"
-    )
+    instead: str = "Ask for a smaller k or fewer columns"
+    if tried:
+        instead = Message(f"At the same k, as {how}: ", join_parts("; ", tried))
     if is_useless and not request.accept_empty and request.levels is None:
         raise NoSafeRelease(
             f"The release would be useless: {name_few(empty, ' and ') or 'nearly everything'} would say "

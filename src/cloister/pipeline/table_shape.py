@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
-from cloister.errors import InputError, NamedSetting, joined, setting
+from cloister.errors import InputError, NamedSetting, join_parts, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.io import CodeColumns, Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
@@ -262,7 +262,7 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
     if options.codes is None:
         if given:
             raise InputError(
-                "Leave out ", joined(" and ", given), ", or name a column of codes with ", setting("codes")
+                "Leave out ", join_parts(" and ", given), ", or name a column of codes with ", setting("codes")
             )
         return None
     from cloister.shapes.table_with_codes.format.data import CodesRequested

@@ -30,7 +30,7 @@ from .reading import KEYS, ReadingWords
 Verb = TypeVar("Verb", bound=Callable[..., object])
 
 
-def checked(verb: Verb) -> Verb:
+def check_arguments(verb: Verb) -> Verb:
     """Make a function refuse arguments that violate the types or constraints of its signature.
 
     A function with ``**how`` takes the settings of reading. An unknown keyword is refused with the nearest one.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime
 from typing import Annotated, TypedDict, cast
 
-from cloister.errors import InputError, Message, joined, setting
+from cloister.errors import InputError, Message, join_parts, setting
 from cloister.settings.constraints import COLUMNS, Described, OneOf
 from cloister.settings.declaration import Help, check_settings
 
@@ -268,5 +268,5 @@ def proposal(texts: Sequence[str], *, of: str = "values") -> str:
     if not found:
         return ""
     be, it = ("is a date", "it") if n == 1 else ("are dates", "them")
-    ways = joined(" or ", (setting("date_format", [name]) for name in found))
+    ways = join_parts(" or ", (setting("date_format", [name]) for name in found))
     return Message(f"{n:,} of {len(texts):,} {of} {be} as {' or '.join(found)}: ", ways, f" reads {it}.")

@@ -12,7 +12,7 @@ from typing import Literal, Unpack
 
 import polars as pl
 
-from cloister.errors import InputError, did_you_mean, joined, setting
+from cloister.errors import InputError, did_you_mean, join_parts, setting
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Query, Source, code_events, code_lists
 from cloister.io import read_table as table_in_file
 from cloister.io.codes import completed_years
@@ -181,7 +181,7 @@ def read_table(
         if reading.cleaning:
             raise InputError(
                 "A profile knows how its files are written. Leave out ",
-                joined(" and ", map(setting, reading.cleaning)),
+                join_parts(" and ", map(setting, reading.cleaning)),
                 ".",
             )
         files = Files(collection.name, members_at(collection.path, collection.name), reading)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Unpack
 
-from cloister.errors import GuaranteeViolation, InputError, Message, joined, setting
+from cloister.errors import GuaranteeViolation, InputError, Message, join_parts, setting
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import is_job, part_names
 from cloister.jobs.recheck import recheck_job
@@ -14,7 +14,7 @@ from cloister.release.folder import TABLE, read_manifest
 from cloister.release.head import WITH_CODES
 from cloister.release.manifest import form_of, outline_of
 from cloister.results import Manifest, Verdict
-from cloister.settings.checking import checked
+from cloister.settings.checking import check_arguments
 from cloister.settings.constraints import COLUMNS, HIERARCHIES, Interval
 from cloister.settings.reading import HowRead, ReadingWords
 from cloister.settings.run_options import K
@@ -22,7 +22,7 @@ from cloister.shapes.registry import FORMS, SHAPES, load
 from cloister.verification.driver import Request, check_folder
 
 
-@checked
+@check_arguments
 def verify_folder(
     folder: str | Path,
     *,
@@ -117,7 +117,7 @@ def _without_failures(place: Path, request: Request) -> Verdict:
         # Nothing published says how the original was read: markers of missing values may be a patient's.
         again = Message(" The original must be read as it was then: name ", setting("missing"), " and the like again.")
         compared = "" if request.original is None else again
-        raise GuaranteeViolation(f"{place.name} does not hold: ", joined("; ", verdict.failures), ".", compared)
+        raise GuaranteeViolation(f"{place.name} does not hold: ", join_parts("; ", verdict.failures), ".", compared)
     return verdict
 
 
@@ -146,7 +146,7 @@ def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
     expected = {"m": request.m is not None, "qi": bool(request.quasi_identifiers)}
     strange = [setting(name) for name, is_asked in expected.items() if is_asked and name not in looked_at]
     if strange:
-        raise InputError(joined(" and ", strange), f": not for {shape.title}. Leave it out.")
+        raise InputError(join_parts(" and ", strange), f": not for {shape.title}. Leave it out.")
     if request.engine is not None and form_of(manifest) != TABLE:
         raise InputError(setting("engine"), " is for tables without codes. Leave it out.")
     if request.k is not None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 from starlette.datastructures import FormData
 
-from cloister.errors import CloisterError, worded
+from cloister.errors import CloisterError, word_settings
 from cloister.jobs.wording import as_key
 from cloister.settings.constraints import Kind, OneOf, constraint_of, describe
 from cloister.settings.declaration import Given, Keywords, Setting, settings_of
@@ -242,7 +242,7 @@ def errors_of(error: CloisterError) -> dict[str, str]:
 def in_words(error: CloisterError) -> str:
     """Return an error message for a page: settings appear as keys, without the file and the section on the page."""
     text = error.sentence if error.place == error.file else error.message
-    return worded(text, lambda one: as_key(replace(one, section=None)))
+    return word_settings(text, lambda one: as_key(replace(one, section=None)))
 
 
 def group_fields(found: Sequence[BoundField]) -> dict[str, list[BoundField]]:

@@ -135,7 +135,7 @@ def check_named(columns: Sequence[str], request: TableRequest, file: str) -> dic
     return roles
 
 
-def accepting(columns: Sequence[str]) -> Message:
+def accept_columns(columns: Sequence[str]) -> Message:
     """Return the setting that accepts these columns, at most five, with the number of further ones."""
     more = f" and {len(columns) - MOST_NAMED:,} more" if len(columns) > MOST_NAMED else ""
     return Message(setting("accept", [*columns[:MOST_NAMED]]), more)
@@ -191,7 +191,7 @@ def _check_kept(kept: Sequence[str], unique_share: UniqueShare, file: str) -> No
             setting("undecided", ["keep"]),
             f" would release columns whose values are unique in more than {UNIQUE_SHARE:.0%} of the records, and "
             f"could identify patients: {found}. Give each another role, or release it all the same with ",
-            accepting([*shares]),
+            accept_columns([*shares]),
             ".",
             file=file,
             column=next(iter(shares)),

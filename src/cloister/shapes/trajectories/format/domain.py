@@ -269,7 +269,8 @@ def fit_hierarchies(
     outside = set(codes.outside(trajectories.vocabulary))
     dropped = 0
     if outside and unknown is Unknown.ERROR:
-        raise InputError(f"{len(outside)} of {len(trajectories.vocabulary)} {unknown_codes(codes)}. ", OTHER_CODES)
+        found = f"{len(outside)} of {len(trajectories.vocabulary)} {describe_unknown_codes(codes)}. "
+        raise InputError(found, OTHER_CODES)
     if outside and unknown is Unknown.ROOT:
         codes = CodesUnderRoot(codes)
     elif outside:
@@ -317,7 +318,7 @@ def _is_age(text: str) -> bool:
         return False
 
 
-def unknown_codes(hierarchy: Hierarchy) -> str:
+def describe_unknown_codes(hierarchy: Hierarchy) -> str:
     """Return what codes are that a hierarchy does not have."""
     return f"distinct codes are not in the hierarchy {hierarchy.spec}"
 

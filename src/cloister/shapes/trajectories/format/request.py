@@ -14,7 +14,7 @@ from cloister.settings.reading import HowRead
 from cloister.sources import read_code_events
 
 from .data import Attributes, Trajectories, TrajectoriesRequest, Unknown, encode
-from .domain import OTHER_CODES, unknown_codes
+from .domain import OTHER_CODES, describe_unknown_codes
 
 GWAS_SETS = 18  # Sets of the policy ``gwas``, whatever the data
 
@@ -63,7 +63,7 @@ def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
     outside = hierarchy.outside(vocabulary) if request.on_unknown_code is Unknown.ERROR else []
     if outside and given.source is not None:
         wrong, count = given.source.codes.is_in(outside), (len(outside), len(vocabulary))
-        given.source.refuse(wrong, unknown_codes(hierarchy), OTHER_CODES, given.columns.code, count)
+        given.source.refuse(wrong, describe_unknown_codes(hierarchy), OTHER_CODES, given.columns.code, count)
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
