@@ -10,14 +10,14 @@ from typing import Annotated, Literal
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compare_manifests, manifests_in
 from cloister.exploration.figures import exact_figures_of
-from cloister.exploration.results import RULES, Exploration, outcome_of, rule_named, summed_up
+from cloister.exploration.results import RISK_LIMIT, RULES, Exploration, outcome_of, rule_named, summed_up
 from cloister.exploration.running import ExploreRequest, explore_settings
 from cloister.exploration.setting_keys import FRONTIER, settings_in
 from cloister.jobs.running import of_part, options_of, without_keys
 from cloister.pipeline.claims_shape import change_plan
 from cloister.release.release import Release
 from cloister.settings.checking import check_arguments
-from cloister.settings.constraints import Described, Interval, OneOf
+from cloister.settings.constraints import Described, OneOf
 from cloister.settings.declaration import Given, Keywords
 from cloister.shapes.claims.format.data import Claims
 
@@ -37,7 +37,7 @@ def explore(
     part: str | None = None,
     out: str | Path | None = None,
     recommend: Annotated[str, OneOf(*RULES)] = "knee",
-    risk_limit: Annotated[float | None, Interval(float, 0, 1, closed="right")] = None,
+    risk_limit: Annotated[float | None, RISK_LIMIT] = None,
     **settings: object,
 ) -> Exploration:
     """Protect, verify and measure the data under every setting of a grid, for the custodian of the data.

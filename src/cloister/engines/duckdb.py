@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import polars as pl
 from sqlglot import exp, parse_one
@@ -21,7 +21,7 @@ from cloister.io.csv import check_delimiter, detect_delimiter, head_of, header_o
 from cloister.io.databases import DUCKDB_REASONS, cannot_open, connect, duckdb_word, frame_of
 from cloister.io.foreign import interruptible, translate_errors
 from cloister.io.memory import memory_left
-from cloister.io.query import Query, quote_name
+from cloister.io.query import Dialect, Query, quote_name
 from cloister.io.read import is_parquet
 
 from .in_database import Database
@@ -43,7 +43,7 @@ class DuckDBDatabase(Database):
 
     connection: "DuckDBPyConnection" = field(repr=False)
     name: ClassVar[str] = "duckdb"
-    dialect: ClassVar[Literal["postgres", "duckdb"]] = "duckdb"
+    dialect: ClassVar[Dialect] = "duckdb"
 
     def fetch(self, query: exp.Query) -> pl.DataFrame:
         """Return the rows of a query."""

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from cloister.errors import InternalError
 from cloister.io import RECORDS, as_text
+from cloister.io.query import Dialect
 
 from .choice import check_table_name
 from .statements import COUNT, GIVEN, MISSING, Engine, Kind, by_bytes, key, n_records, names_of, place, plain, texts
@@ -28,7 +29,7 @@ KINDS = {"text": exp.DataType.Type.TEXT, "whole": exp.DataType.Type.BIGINT}
 class Database(Engine):
     """An engine that creates the protected table; changes are rolled back unless committed."""
 
-    dialect: ClassVar[Literal["postgres", "duckdb"]]
+    dialect: ClassVar[Dialect]
 
     @abstractmethod
     def run(self, statement: exp.Expr) -> None:

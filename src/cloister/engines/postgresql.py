@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import polars as pl
 from sqlglot import exp
@@ -21,7 +21,7 @@ from cloister.io.databases import (
     with_patience,
 )
 from cloister.io.foreign import interruptible, translate_errors
-from cloister.io.query import Call, Query, quote_name
+from cloister.io.query import Call, Dialect, Query, quote_name
 
 from .in_database import Database, Loaded
 from .statements import SOURCE, EngineColumn, kind_of
@@ -53,7 +53,7 @@ class PostgreSQL(Database):
     cursor: "Cursor" = field(repr=False)
     call: Call = field(repr=False)
     name: ClassVar[str] = "postgresql"
-    dialect: ClassVar[Literal["postgres", "duckdb"]] = "postgres"
+    dialect: ClassVar[Dialect] = "postgres"
     temporary: ClassVar[str] = "pg_temp."
     view: str = f"pg_temp.{SOURCE}"
 

@@ -26,12 +26,14 @@ Rule = Literal["knee", "best-utility"]
 ANALYSES = {"says nothing": "says_nothing", "age x sex": "by_age_and_sex", "AUC": "auc"}
 RULES: tuple[Rule, ...] = ("knee", "best-utility")
 
+RISK_LIMIT = Interval(float, 0, 1, closed="right")
+
 
 def rule_named(word: str, risk_limit: float | None) -> Rule:
     """Return the rule with this name, after checking it."""
     check_value("recommend", word, OneOf(*RULES))
     if risk_limit is not None:
-        check_value("risk_limit", risk_limit, Interval(float, 0, 1, closed="right"))
+        check_value("risk_limit", risk_limit, RISK_LIMIT)
     rule = next(rule for rule in RULES if rule == word)
     if rule == "best-utility" and risk_limit is None:
         raise InputError("The rule best-utility needs a risk limit, for example 0.09.")

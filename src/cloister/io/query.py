@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Literal
 from urllib.parse import parse_qsl
 
 from cloister.errors import InputError
@@ -15,6 +16,9 @@ SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 SECRET = re.compile(r"pass(word|wd|phrase)?$|pwd|secret|token|credential|authorization|access_?key|(?<!ssl)key$")
 USER_AND_PASSWORD = re.compile(r"[^/]*//[^@]*:[^@]*@")
 SUFFIXES = (".duckdb", ".db", ".sqlite", ".sqlite3")
+Dialect = Literal["postgres", "duckdb"]
+"""SQL of the databases in which tables are protected, as `sqlglot` names it."""
+
 DIALECTS = {"postgresql": "postgres", "postgres": "postgres", "duckdb": "duckdb", "sqlite": "sqlite"}
 IN_FILES = ("duckdb", "sqlite")
 _SQLITE = b"SQLite format 3\0"

@@ -120,6 +120,13 @@ def test_spark_checks_the_released_file(suffix, classic, tmp_path):
     assert "every class has at least 3 records (k-anonymity)" in verdict.checks
 
 
+@pytest.mark.parametrize("url", ["sqlite:x.sqlite", "mysql://nowhere/db"])
+def test_a_table_is_not_looked_for_in_other_databases(url, protected):
+    """Only PostgreSQL and DuckDB have protected tables; another address is refused before anything is asked there."""
+    with pytest.raises(InputError, match="is checked in PostgreSQL or DuckDB"):
+        verify_folder(protected[1], engine=url)
+
+
 def test_other_shapes_have_no_engine_to_be_checked_by(tmp_path):
     """A release with its records in the folder is not looked for in a database."""
     source = Source(patients(), "csv", ",", None, "patients")

@@ -6,12 +6,12 @@ larger set being a smaller one and one more code (section 6.4).
 """
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 
 import numpy as np
 
 from cloister.errors import InputError
 from cloister.kernels.ragged import owners
+from cloister.settings.checking import plain
 from cloister.settings.constraints import check_value
 from cloister.settings.run_options import SEED
 from cloister.utility import CountedSets, frequent_itemsets
@@ -83,9 +83,8 @@ class CodesRequest:
 
 def check_seed(seed: int) -> int:
     """Return the seed of reconstructions after checking it."""
-    seed = int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else seed
-    check_value("seed", seed, SEED)
-    return seed
+    check_value("seed", plain(seed), SEED)
+    return int(seed)
 
 
 def check_codes(codes: CodeSets) -> CodeSets:

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
+from cloister.io.query import Dialect
 from cloister.privacy import KPatients, PrivacyRule, rule_of
 from cloister.release.head import ALL_LOST, Delimiter, FileName, FileSpec, ManifestHead, Section, Share, fitting
 from cloister.release.masking import mask_small_count, masked_total
@@ -220,7 +221,7 @@ class DatabasePlace(Section):
 
     name: NameInDatabase
     not_counted: tuple[str, ...]
-    dialect: Literal["postgres", "duckdb"] | None = None
+    dialect: Dialect | None = None
 
 
 class TableSections(Section):

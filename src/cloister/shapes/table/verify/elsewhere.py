@@ -6,18 +6,18 @@ Shares nothing with what made the table: other statements, in a transaction that
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import cast
 
 import polars as pl
 from sqlglot import exp
 
-from cloister.errors import GuaranteeViolation, InputError
+from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.io import RECORDS, as_text, records_of
-from cloister.io.query import DIALECTS, Query, quote_name
+from cloister.io.query import DIALECTS, Dialect, Query, quote_name
 from cloister.io.read import read_query
 from cloister.results import Checks, Verdict
 from cloister.shapes.table.format.manifest import TableManifest, TableSections, guarantee_of
-from cloister.verification.dialects import SPARK, TableLocation, as_texts, table_in_database
+from cloister.verification.dialects import BY_BYTES, SPARK, TableLocation, as_texts, table_in_database
 from cloister.verification.script import Finding, literal, note, read_findings
 
 from .statements import script_at, script_there, sizes_in
@@ -26,10 +26,7 @@ RECORDS_THERE = "cloister_records"
 
 
 def verify_there(
-    fetch: Callable[[exp.Query], pl.DataFrame],
-    manifest: TableSections,
-    dialect: Literal["postgres", "duckdb"],
-    table: str,
+    fetch: Callable[[exp.Query], pl.DataFrame], manifest: TableSections, dialect: Dialect, table: str
 ) -> Verdict:
     """Check a protected table in the transaction that made it; ``fetch`` returns the answer to a query."""
     promised, checks = guarantee_of(manifest), Checks()
@@ -41,9 +38,18 @@ def verify_there(
 def find_in_database(url: str, manifest: TableManifest) -> tuple[Finding, ...]:
     """Return the findings of the statements on a protected table in its database."""
     assert manifest.table is not None
-    place = Query(url, "SELECT 1", manifest.table.name)
-    script = script_there(manifest, DIALECTS.get(place.scheme, place.scheme))
-    return read_findings(read_query(Query(url, script.text(), place.name)).rows())
+    script = script_there(manifest, _dialect_of(url, manifest.table.name))
+    return read_findings(read_query(Query(url, script.text(), manifest.table.name)).rows())
+
+
+def _dialect_of(url: str, table: str) -> Dialect:
+    """Return the SQL of the database at an address; raises `InputError` for one in which no table is protected."""
+    found = DIALECTS.get(Query(url, "SELECT 1", table).scheme)
+    if found not in BY_BYTES:
+        raise InputError(
+            f"{table} is checked in PostgreSQL or DuckDB. Name the database that has it with ", setting("engine")
+        )
+    return cast("Dialect", found)
 
 
 def find_on_spark(word: str, folder: Path, manifest: TableManifest) -> tuple[Finding, ...]:
@@ -83,8 +89,8 @@ def count_in_database(url: str, manifest: TableManifest) -> pl.DataFrame:
     place = ".".join(quote_name(part) for part in name.split("."))
     words = ", ".join(quote_name(column) for column in here)
     # By bytes as well: a collation of the table may take a lone value for one that many have.
-    collation = "C" if url.startswith("postgres") else "binary"
-    apart = ", ".join(f"(COALESCE(CAST({quote_name(column)} AS TEXT), '') COLLATE \"{collation}\")" for column in here)
+    by_bytes = BY_BYTES[_dialect_of(url, name)]
+    apart = ", ".join(f"(COALESCE(CAST({quote_name(column)} AS TEXT), ''){by_bytes})" for column in here)
     sql = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}, {apart}"  # noqa: S608
     counted = read_query(Query(url, sql, name))
     counted.columns = [*here, RECORDS_THERE]  # DuckDB writes names as the table has them, in other capitals
