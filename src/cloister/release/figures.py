@@ -1,7 +1,7 @@
 """The report's figures beyond the manifest: class sizes, label counts, and signs of identifiers.
 
 What the recipient gets is a function of the released files, and is recomputed by the same function when a release is
-verified. Counts of the original are for the custodian only: beside the released ones they tell what was omitted.
+verified. Counts of the original are for the custodian only: with the released ones they reveal what was omitted.
 """
 
 import datetime

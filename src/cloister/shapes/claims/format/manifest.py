@@ -78,7 +78,7 @@ class ClaimsSettings(Section):
 
 
 class ClaimsRecords(Section):
-    """How many patients and claims there are; what would tell of few who were omitted is withheld."""
+    """How many patients and claims there are; what would reveal a small number of omitted patients is withheld."""
 
     in_: Count | Literal["withheld"] = Field(alias="in")
     released: Positive
@@ -158,7 +158,7 @@ class FlagAwareFigures(SimulatedFigures):
 
 
 class MaximumLikelihoodFigures(SimulatedFigures):
-    """The same of someone who picks the likeliest of those who fit."""
+    """The same for an adversary who picks the most likely candidate."""
 
     limit: Literal["reported", "bounded"]
 
@@ -199,7 +199,7 @@ class ComparedVariable(Section):
 
 
 class ComparedPatients(Section):
-    """Patients that step 2 omitted beside those released: the releaser's word."""
+    """Patients that step 2 omitted, compared with the released ones; stated by the releaser, not checked."""
 
     variables: dict[VariableName, ComparedVariable]
     median_claims_excluded: Number | None

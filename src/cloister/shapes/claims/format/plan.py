@@ -175,8 +175,8 @@ class AdversaryPlan:
     """What the adversary knows: at most ``power`` values of each quasi-identifier of claims.
 
     The power is the higher of those by recorded values and by the levels chosen with ``basis = "raw"``, the latter with
-    ``"node"``. ``flag_aware``, ``likeliest``: whether the risk by who believes flags, and by who picks the likeliest of
-    those who fit, is limited.
+    ``"node"``. ``flag_aware``, ``likeliest``: whether the risk is limited for an adversary who believes flags, and for
+    one who picks the most likely candidate.
     """
 
     __pydantic_config__: ClassVar = STRICT

@@ -141,11 +141,11 @@ class Chooser:
     *Guarantee*: no node of the lattice that loses less, lost claims included, passes both tests: the flag rate with
     everything but the generalization frozen (power, draws, claims removed, and which draws are missed, decided on base
     values), and the paper's, with misses decided on the values of the node. Only the first is inherited by coarser
-    nodes, so it alone rules out nodes that were not measured. With ``is_node_alone`` the second decides by itself, for
-    lattices so small that all nodes that lose less can be measured. Not promised: exactness; answers are those of a
-    simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no better one
-    where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about 2,500 nodes
-    of half a million measured, by a few hundred draws each.
+    nodes, so it alone rules out nodes that were not measured. With ``search.miss_test = "node"`` the second decides
+    alone, for lattices so small that all nodes that lose less can be measured. Not promised: exactness; answers are
+    those of a simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no
+    better one where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about
+    2,500 nodes of half a million measured, by a few hundred draws each.
 
     power : (n_patients, n_columns) adversary's power from base values
     bounds : lowest and highest level of each column

@@ -138,8 +138,8 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     right at most with the chance ``threshold`` in the mean over patients; and at most so large a share of such attacks
     finds fewer than ``k`` candidates. Both hold at the upper end of a 95 % interval, on draws by which nothing was
     chosen; the same for an adversary who believes the flags, unless the plan waives it, and for one who picks the
-    likeliest of those who fit where the plan says ``likeliest = "bounded"``. Each released label is held by ``k``
-    patients or more. Not promised: the same against who picks the likeliest where the plan does not say so (the figure
+    most likely candidate where the plan says ``likeliest = "bounded"``. Each released label is held by ``k`` patients
+    or more. Not promised: a limit for an adversary who picks the most likely where the plan does not say so (the figure
     is published); a limit for each single patient; anything against someone who knows
     more values, which values was in one claim, or their order (the sensitivity table says what they find), or kept
     columns and the company of pseudonyms. Cost: see `Chooser` and `suppress`, up to five

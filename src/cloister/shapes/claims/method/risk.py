@@ -339,7 +339,7 @@ def _is_settled(interval: ConfidenceInterval, threshold: float) -> bool:
 def maximum_likelihood_risk(
     released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings
 ) -> RiskFigures:
-    """Measure the risk by who picks the likeliest of those who fit, one at random of several alike, on other draws."""
+    """Measure the risk by who picks the most likely candidate, one at random of several alike, on other draws."""
     draws, repeats = settings.risk.draws, settings.risk.repeats
     if settings.adversary.likeliest != "bounded":
         draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(int(released.patients.sum()), 1))), 1

@@ -277,9 +277,9 @@ def suppress(
     *Guarantee*: the upper ends of the 95 % intervals of all three are at most the threshold on draws by which nothing
     was chosen, for adversaries who pick at random among those who fit; each label is held by k patients or more.
     Against adversaries who know of each patient the quasi-identifiers of patients and so many values of each column of
-    claims, by themselves. With ``is_likeliest_bounded`` the same for who picks the likeliest of those who fit. Not
-    promised: a limit for each single patient. Cost: up to 20 draws of every
-    patient, and in each round 200 of those who bear one and a half times the excess.
+    claims, by themselves. With ``adversary.likeliest = "bounded"`` the same for an adversary who picks the most likely
+    candidate. Not promised: a limit for each single patient. Cost: up to 20 draws of every patient, and in each round
+    200 of those who bear one and a half times the excess.
 
     released : truncated claims
     power : (n_patients, n_columns) adversary's power

@@ -19,7 +19,7 @@ from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
 ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_size")
-"""Losses that are in every manifest, beside the one that was minimized."""
+"""Losses that are in every manifest, with the one that was minimized."""
 
 SHARE_ROUNDED = Decimal("1e-15")
 """How far a share of suppression may be from the one asked for, as JSON holds no more than 16 digits of it."""
