@@ -222,7 +222,7 @@ class Stopwatch:
 
     def move(self, source: str, target: str, seconds: float) -> None:
         """Move part of the time of one stage to another."""
-        self.seconds[source] -= seconds
+        self.seconds[source] = self.seconds.get(source, 0.0) - seconds  # of a stage that runs, before its end
         self.seconds[target] = self.seconds.get(target, 0.0) + seconds
 
     def table(self) -> dict[str, float]:

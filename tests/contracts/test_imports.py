@@ -155,8 +155,8 @@ def test_the_verifier_of_jobs_reads_spellings_by_itself():
     ("course", "shapes"),
     [
         ("tables", {"table"}),
-        ("codes", {"codes", "disassociation"}),
-        ("generalized_codes", {"codes", "generalization"}),
+        ("disassociation", {"codes", "disassociation"}),
+        ("generalization", {"codes", "generalization"}),
         ("trajectories", {"trajectories"}),
         ("claims", {"claims"}),
     ],
@@ -169,7 +169,8 @@ def test_a_course_loads_nothing_of_other_shapes(course, shapes):
 
     assert f"cloister.pipeline.{course}" in loaded
     assert {shape_and_door(name)[0] for name in loaded} - {None} <= shapes
-    own = {"provenance", course} | ({"table_refusals"} if course == "tables" else set())
+    of_course = {"tables": {"table_refusals", "undecided"}, "disassociation": {"codes"}, "generalization": {"codes"}}
+    own = {"protecting", course} | of_course.get(course, set())
     assert {name for name in loaded if name.startswith("cloister.pipeline.")} == {
         f"cloister.pipeline.{it}" for it in own
     }

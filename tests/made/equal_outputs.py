@@ -22,7 +22,7 @@ from unittest import mock
 from tests.made.claims_files import PLAN
 
 import cloister.jobs.release
-import cloister.pipeline.provenance
+import cloister.pipeline.protecting
 from cloister.cli.main import run
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.method.release import reconstruct
@@ -47,7 +47,7 @@ def stopped_clocks():
     """Let no time pass, so that seconds and dates are the same in every run."""
     with (
         mock.patch.object(time, "perf_counter", return_value=0.0),
-        mock.patch.object(cloister.pipeline.provenance, "datetime", mock.Mock(now=lambda _zone: NOON)),
+        mock.patch.object(cloister.pipeline.protecting, "datetime", mock.Mock(now=lambda _zone: NOON)),
         mock.patch.object(cloister.jobs.release, "datetime", mock.Mock(now=lambda _zone: NOON)),
     ):
         yield

@@ -9,7 +9,8 @@ from tests.oracles.disassociation import Written
 
 from cloister.hierarchy import intervals, suppress
 from cloister.io import Source
-from cloister.pipeline.tables_with_codes import protect_table_with_codes
+from cloister.pipeline import protecting
+from cloister.pipeline.tables_with_codes import TableWithCodesProtection
 from cloister.privacy import KAnonymity
 from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 
@@ -57,7 +58,7 @@ def asked_of(k=2, **changes):
 
 def protect(frame, request, asked):
     """The release of a table with codes."""
-    return protect_table_with_codes(Source(frame, "csv", ",", None, "a table"), request, asked)
+    return protecting.protect(TableWithCodesProtection(Source(frame, "csv", ",", None, "a table"), request, asked))
 
 
 def in_class(release, class_of, number):

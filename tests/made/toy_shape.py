@@ -19,7 +19,7 @@ from cloister.attacks.simulation import OpenedRelease
 from cloister.cli import commands, main
 from cloister.errors import NoSafeRelease
 from cloister.exploration.setting_keys import KeyedShape
-from cloister.pipeline.provenance import add_provenance, require_verified
+from cloister.pipeline.protecting import StagedProtection, complete_manifest
 from cloister.release.codebook import codebook_of
 from cloister.release.derived import Derived
 from cloister.release.figures import Counted, ReportCounts
@@ -31,7 +31,7 @@ from cloister.results import Checks
 from cloister.settings.declaration import Help, Key
 from cloister.settings.run_options import K, ReleaseOptions
 from cloister.shapes import registry
-from cloister.shapes.protocol import Original, Prepared
+from cloister.shapes.protocol import Original
 from cloister.shapes.registry import Form, ShapeEntry
 from cloister.verification.driver import Checker
 
@@ -194,58 +194,50 @@ def words_in(given):
     return given if isinstance(given, list) else Path(given).read_text(encoding="utf-8").split()
 
 
-@dataclass
-class PreparedWords(Prepared):
-    """Words that were read."""
+class WordsProtection(StagedProtection):
+    """Words that were read, and what is asked of them."""
 
-    options: WordsOptions
-    run: object
-    words: list
+    kernels = "no search"
 
-    def __post_init__(self):
+    def __init__(self, options, words):
         """Keep them for an attack."""
-        self.original = Original(self.words)
+        self.options, self.words, self.original = options, words, Original(words)
+        self.summary = [("patients", str(len(words))), ("rules", f"k = {options.k}")]
 
-    def protect(self):
+    def encode(self):
+        """Return the words as a column."""
+        return pl.Series(WORD, self.words, dtype=pl.String)
+
+    def protect(self, every, _run):
         """Leave rare words out."""
-        k, every = self.options.k, pl.Series(WORD, self.words, dtype=pl.String)
+        k = self.options.k
         kept = every.filter(every.is_in(every.value_counts().filter(pl.col("count") >= k)[WORD].implode())).sort()
         if kept.is_empty():
             raise NoSafeRelease(f"No word is of {k} patients.")
-        frame = (kept.str.to_uppercase() if self.options.shout else kept).to_frame()
-        require_verified(verified(frame, k))
-        derived = DerivedWords(frame, k)
+        return (kept.str.to_uppercase() if self.options.shout else kept).to_frame()
+
+    def describe(self, _every, frame):
+        """Say what is released."""
+        derived = DerivedWords(frame, self.options.k)
         stated = {
             "shape": "words",
             "method": "common",
-            "settings": {"k": k, "shout": self.options.shout},
+            "settings": {"k": self.options.k, "shout": self.options.shout},
             "columns": {WORD: {"role": "quasi-identifier"}},
             "records": {"in": "withheld", "suppressed": "withheld"},
             "guarantee": {"verified": True, "one_row_per_patient": "assumed"},
             "utility": {"loss": 0.5},
         }
+        source = self.options.data.name
         return WordsRelease(
-            manifest=add_provenance(
-                stated, derived, source=self.options.data.name, seed=0, watch=self.run.watch, written=("csv", ",")
-            ),
+            manifest=complete_manifest(stated, derived, source=source, seed=0, written=("csv", ",")),
             derived=derived,
             custody=CustodianFiles({}),
             frame=frame,
             format="csv",
             delimiter=",",
-            k=k,
+            k=self.options.k,
         )
-
-    def check(self):
-        """Nothing more can be refused."""
-
-    def notes(self, release, manifest):
-        """Nothing was taken for granted."""
-        return []
-
-    def request_in_words(self):
-        """What would be done."""
-        return [("patients", str(len(self.words))), ("rules", f"k = {self.options.k}")]
 
 
 class WordsShape(KeyedShape):
@@ -262,9 +254,9 @@ class WordsShape(KeyedShape):
         """Read one word a line."""
         return words_in(options.data)
 
-    def prepare(self, options, run, read=None):
+    def prepare(self, options, _run, read=None):
         """Return the words."""
-        return PreparedWords(options, run, self.read(options) if read is None else read)
+        return WordsProtection(options, self.read(options) if read is None else read)
 
 
 class Holders(RecordGroups):

@@ -16,7 +16,8 @@ from tests.made.ruled_tables import SENSITIVE, table_rules
 import cloister as cl
 from cloister.errors import NoSafeRelease
 from cloister.io import Source
-from cloister.pipeline.tables import protect_table
+from cloister.pipeline.protecting import protect
+from cloister.pipeline.tables import TableProtection
 from cloister.utility import LOSSES
 
 METHODS = {
@@ -33,7 +34,7 @@ def released(ruled, **options):
     """The release of a case, or None where there is no safe one."""
     frame = options.pop("frame", ruled.frame())
     try:
-        return protect_table(Source(frame, "csv", ",", None, "t.csv"), ruled.request(**options))
+        return protect(TableProtection(Source(frame, "csv", ",", None, "t.csv"), ruled.request(**options)))
     except NoSafeRelease:
         return None
 
@@ -156,7 +157,7 @@ def test_averaged_releases_are_refused_where_changed(ruled, data):
     request = replace(request, quasi_identifiers={**request.quasi_identifiers, "age": QuasiIdentifier(AGES)})
     source = Source(ruled.frame().with_columns(ages), "csv", ",", None, "t.csv")
     try:
-        release = protect_table(source, request)
+        release = protect(TableProtection(source, request))
     except NoSafeRelease:
         return
     frame = release.frame

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
-from cloister.pipeline.trajectories import protect_trajectories
+from cloister.pipeline.protecting import protect
+from cloister.pipeline.trajectories import TrajectoriesProtection
 from cloister.shapes.trajectories.format.data import (
     Cost,
     Diversity,
@@ -54,7 +55,7 @@ def release_of(records, side, request):
     table = AttributesTable(pl.DataFrame({"s": pl.Series(side, dtype=pl.String)}), "side")
     given_ = GivenTrajectories(Trajectories.from_records(records, ids), table)
     try:
-        return protect_trajectories(given_, replace(request, accept_empty=True))
+        return protect(TrajectoriesProtection(given_, replace(request, accept_empty=True)))
     except NoSafeRelease:
         return None
 
@@ -157,7 +158,7 @@ def test_codes_named_like_labels_are_told_apart(case, k):
     hierarchy, records = case
     given_ = GivenTrajectories(Trajectories.from_records(records))
     request = TrajectoriesRequest(k, hierarchy, AGES, weights=(Fraction(1), Fraction(0)))
-    release = protect_trajectories(given_, replace(request, on_unknown_code=Unknown.ROOT, accept_empty=True))
+    release = protect(TrajectoriesProtection(given_, replace(request, on_unknown_code=Unknown.ROOT, accept_empty=True)))
 
     assert release.verify().holds
     assert release.frame["id"].n_unique() == len(records)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from cloister.errors import InputError
-from cloister.pipeline.claims_shape import ClaimsShape, PreparedClaims
+from cloister.pipeline.claims_shape import ClaimsShape, prepare_claims
+from cloister.pipeline.protecting import protect
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.options import ClaimsOptions
 from cloister.shapes.claims.method.release import ClaimsRelease
@@ -46,6 +47,6 @@ def protect_claims(claims: Claims, **keywords: Any) -> ClaimsRelease:
         VERB, ClaimsOptions, keywords, WITHOUT, patients=NOWHERE, claims=NOWHERE, plan=NOWHERE, out=NOWHERE
     )
     ClaimsShape().check(options)
-    release = PreparedClaims(options, run_of(), claims).protect()
+    release = protect(prepare_claims(options, claims), run_of())
     assert isinstance(release, ClaimsRelease)
     return release

@@ -8,6 +8,7 @@ from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError, setting
 from cloister.io.attributes import joined_frame
 from cloister.pipeline.codes_shape import CodesShape, disassociation_of
+from cloister.pipeline.protecting import protect
 from cloister.settings.declaration import settings_given
 from cloister.shapes.codes.data import CodeSets, GivenCodes
 from cloister.shapes.codes.options import CodesOptions
@@ -90,7 +91,8 @@ def protect_codes(codes: CodeSets | Any, **keywords: Any) -> CodesRelease | Gene
         return _on_spark(codes if is_on_spark else check_codes(codes), options)
     check_codes(codes)
     given = GivenCodes(codes, attributes=joined_frame(attributes, codes.ids, "the codes"))
-    release = CodesShape().prepare(options, run_of(), given).protect()
+    run = run_of()
+    release = protect(CodesShape().prepare(options, run, given), run)
     assert isinstance(release, CodesRelease | GeneralizedCodesRelease)
     return release
 
@@ -101,7 +103,9 @@ def _on_spark(codes: Any, options: CodesOptions) -> CodesRelease:
         raise InputError(
             "Workloads are not answered on Spark. Leave the workload out, or take ", setting("engine", "memory")
         )
-    from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+    from cloister.pipeline.disassociation_on_spark import CodesOnSpark, DisassociationOnSpark
 
     ask = partial(disassociation_of, settings_given(options), accuracy=False)
-    return protect_codes_on_spark(CodesOnSpark(codes), ask, options.engine, seed=options.seed)
+    release = protect(DisassociationOnSpark(CodesOnSpark(codes), ask, options.engine, seed=options.seed), run_of())
+    assert isinstance(release, CodesRelease)
+    return release

@@ -10,14 +10,15 @@ from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.io.columns import check_columns
+from cloister.pipeline.protecting import protect
 from cloister.pipeline.table_request import request_of
-from cloister.pipeline.table_shape import PreparedTable, TableShape
+from cloister.pipeline.table_shape import TableShape, prepare_table
 from cloister.settings.declaration import Help
 from cloister.settings.run_options import K
 from cloister.shapes.protocol import Run
 from cloister.shapes.table.format.options import TableOptions
 from cloister.shapes.table.method.data import QuasiIdentifier
-from cloister.shapes.table.method.protect import TableRelease
+from cloister.shapes.table.method.protect import TableRelease, TalliedRelease
 
 from .keywords import NOWHERE, options_of, run_of, takes_settings
 
@@ -95,10 +96,10 @@ def protect_table(frame: Any, **keywords: Any) -> TableRelease:
         return _on_spark(frame, options, run, id_key)
     with run.watch.stage("read"):
         native = from_native(frame)
-    prepared = PreparedTable(options, run, Source(native.frame, "csv", ",", None, SOURCE), id_key=id_key)
-    release = prepared.protect()
+    table = prepare_table(options, Source(native.frame, "csv", ",", None, SOURCE), id_key=id_key)
+    release = protect(table, run)
     assert isinstance(release, TableRelease)
-    notes = tuple(map(str, prepared.notes(release, release.manifest)))
+    notes = tuple(map(str, table.notes(release, release.manifest)))
     return replace(release, data=native.back(release.frame), notes=notes)
 
 
@@ -132,16 +133,13 @@ def _levels_of(column: str, bound: object) -> tuple[int, int | None]:
 def _on_spark(frame: Any, options: TableOptions, run: Run, id_key: bytes | None) -> TableRelease:
     """Protect a dataframe of Spark, which counts its records; the release is a dataframe of the same session."""
     from cloister.engines.spark.tables import back, spark_frame
-    from cloister.pipeline.table_engines import protect_counted_table
+    from cloister.pipeline.table_engines import CountedProtection, OpenedTable
 
     if options.codes is not None:
         raise InputError("A column of codes needs the rows in memory. Give the frame as toArrow() makes it.")
     with spark_frame(frame) as table:
         columns = [column.name for column in table.columns]
         request, _ = request_of(options, columns, is_counted=True, id_key=id_key)
-        run.compiling(request.kernels)
-        with run.voice.searching() as progress:
-            release = protect_counted_table(
-                table, request, format="csv", delimiter=",", seed=options.seed, progress=progress, watch=run.watch
-            )
+        release = protect(CountedProtection(OpenedTable(table), request, seed=options.seed), run)
+    assert isinstance(release, TalliedRelease)
     return replace(release, data=back(frame, release.frame, release.id_column))

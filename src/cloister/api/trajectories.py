@@ -3,6 +3,7 @@
 from typing import Any
 
 from cloister.io.attributes import joined_frame
+from cloister.pipeline.protecting import protect
 from cloister.pipeline.trajectories_shape import TrajectoriesShape
 from cloister.shapes.trajectories.format.data import Trajectories
 from cloister.shapes.trajectories.format.options import TrajectoriesOptions
@@ -61,6 +62,7 @@ def protect_trajectories(trajectories: Trajectories, **keywords: Any) -> Traject
     TrajectoriesShape().check(options)
     check_trajectories(trajectories)
     given = GivenTrajectories(trajectories, joined_frame(attributes, trajectories.ids, "the trajectories"))
-    release = TrajectoriesShape().prepare(options, run_of(), given).protect()
+    run = run_of()
+    release = protect(TrajectoriesShape().prepare(options, run, given), run)
     assert isinstance(release, TrajectoriesRelease)
     return release

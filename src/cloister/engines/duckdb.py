@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import polars as pl
 from sqlglot import exp, parse_one
@@ -125,7 +125,7 @@ def _in_our_words(ask: Callable[[], T], file: str) -> T:
 class DuckDBFile(Engine):
     """A CSV or Parquet file that DuckDB counts."""
 
-    format: str
+    format: Literal["csv", "parquet"]
     delimiter: str | None
     schema: pl.Schema = field(repr=False)
     connection: "DuckDBPyConnection" = field(repr=False)

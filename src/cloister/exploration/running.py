@@ -26,10 +26,11 @@ from cloister.exploration.results import (
 )
 from cloister.io import sha256, write_private
 from cloister.pipeline.output_paths import tidy_beside
+from cloister.pipeline.protecting import protect
 from cloister.release.folder import is_release, release_around
 from cloister.settings.declaration import ColumnAssignments, Keywords, settings_of
 from cloister.settings.run_options import RunOptions
-from cloister.shapes.protocol import SILENCE, Prepared, ProgressListener, Run, WithFrontier, shape_of
+from cloister.shapes.protocol import SILENCE, ProgressListener, Protection, Run, WithFrontier, shape_of
 from cloister.shapes.registry import SHAPES
 from cloister.sources import parse_profile
 from cloister.version import __version__
@@ -72,8 +73,8 @@ class ExplorationData:
     options: RunOptions
     read: dict[tuple[str, ...], object] = field(default_factory=dict, repr=False)
 
-    def prepared(self, setting: Setting) -> Prepared:
-        """Return the data, ready for protection under a setting."""
+    def prepared(self, setting: Setting) -> Protection:
+        """Return the data, with the request that a setting states."""
         shape = shape_of(self.shape)
         options = shape.with_settings(self.options, setting)
         shape.check(options)
@@ -153,7 +154,7 @@ def _of_setting(setting: Setting) -> Iterator[None]:
 
 def _try_setting(ground: ExplorationData, setting: Setting, asked: ExploreRequest, number: int) -> Outcome:
     def attempt() -> Figures:
-        release = ground.prepared(setting).protect()
+        release = protect(ground.prepared(setting))
         if asked.keep_releases and asked.out is not None:
             (asked.out / RELEASES).mkdir(mode=0o700, exist_ok=True)
             release.write(asked.out / RELEASES / f"{number + 1:03d}", overwrite=True)

@@ -20,6 +20,7 @@ from cloister.io.query import IN_FILES
 from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
 from cloister.jobs.job import Job
 from cloister.jobs.job_file import parse_job
+from cloister.pipeline.protecting import protect
 from cloister.settings.constraints import check_value
 from cloister.settings.declaration import Keywords
 from cloister.settings.reading import ReadingWords, how_read
@@ -208,9 +209,9 @@ def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
             with chdir(folder):  # the data must go through all that can be checked, as the job is written
                 for name in made.job.parts:
                     prepared = prepare_part(run, name)
-                    prepared.check()
+                    prepared.protection.check()
                     if asked.shape == "table" and is_small:
-                        prepared.protect()
+                        protect(prepared.protection, prepared.run)
             return made
         except (InputError, NoSafeRelease) as error:
             new = [column for column in error.columns if column not in left_out]

@@ -25,12 +25,12 @@ from cloister.jobs.release import (
 )
 from cloister.jobs.wording import in_keys
 from cloister.pipeline.output_paths import check_places
-from cloister.pipeline.releasing import WrittenRelease, protect_prepared, warnings_and_notes
+from cloister.pipeline.releasing import WrittenRelease, protect_and_attack, warnings_and_notes
 from cloister.release.folder import read_figures
 from cloister.release.release import Release
 from cloister.results import Figures, Manifest, Stopwatch
 from cloister.settings.run_options import RunOptions
-from cloister.shapes.protocol import Original, Prepared, Rows, Run, shape_of
+from cloister.shapes.protocol import Original, Protection, Rows, Run, shape_of
 from cloister.verification.folder import verify_folder
 
 if TYPE_CHECKING:  # loaded where a job is attacked
@@ -78,11 +78,20 @@ def without_keys(part: Part, keys: Iterable[str]) -> Part:
     return Part(part.shape, {"k": None, **keywords} if "k" in part.keywords else keywords)
 
 
-def prepare_part(job_run: JobRun, name: str) -> Prepared:
-    """Read the sources of a part, and return the data ready for protection."""
+@dataclass(frozen=True)
+class PreparedPart:
+    """The data of a part with its request, and the run in which they are protected."""
+
+    protection: Protection
+    run: Run
+
+
+def prepare_part(job_run: JobRun, name: str) -> PreparedPart:
+    """Read the sources of a part, and return the data with the request."""
     shape, options, run = shape_of(job_run.job.parts[name].shape), options_of(job_run, name), job_run.run
     shape.check(options)
-    return shape.prepare(options, Run(Stopwatch(hears=run.watch.hears), run.voice, run.engines))
+    own = Run(Stopwatch(hears=run.watch.hears), run.voice, run.engines)
+    return PreparedPart(shape.prepare(options, own), own)
 
 
 def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
@@ -127,9 +136,9 @@ def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
         ]  # fmt: skip
         for name, one in prepared.items():
             with of_part(job_run.job, name):
-                one.check()
+                one.protection.check()
         _refuse_linked(job_run.job, prepared)
-        parts = {name: one.request_in_words() for name, one in prepared.items()}
+        parts = {name: [*one.protection.summary] for name, one in prepared.items()}
         return DryRun(job_run.job, parts, [*list_unused_sources(job_run.job), *there, *_in_common(prepared)])
 
 
@@ -142,7 +151,7 @@ def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None
 
 
 @contextmanager
-def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, Prepared]]:
+def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, PreparedPart]]:
     """Yield the prepared parts, in the folder of the job, after checking the output paths."""
     with chdir(job_run.path.parent):
         _check_places(job_run, overwrite)
@@ -154,7 +163,7 @@ def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, Prepared]]:
             yield {name: _prepare_part(job_run, name) for name in job_run.job.parts}
 
 
-def _prepare_part(job_run: JobRun, name: str) -> Prepared:
+def _prepare_part(job_run: JobRun, name: str) -> PreparedPart:
     with of_part(job_run.job, name):
         return prepare_part(job_run, name)
 
@@ -177,23 +186,27 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
             taken.add(secret)
 
 
-def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
+def _in_common(prepared: Mapping[str, PreparedPart]) -> list[str]:
     """Return notes on shared columns that two parts release as recorded; linkage is known only after protection."""
     return [
         f"{own} and {other} both release {name_few(both)} as recorded; the job is refused if that joins their rows"
         for (own, one), (other, two) in combinations(prepared.items(), 2)
-        if (both := [column for column in one.recorded if column in two.recorded])
+        if (both := [column for column in one.protection.recorded if column in two.protection.recorded])
     ]
 
 
-def _refuse_linked(job: Job, prepared: Mapping[str, Prepared]) -> None:
+def _refuse_linked(job: Job, prepared: Mapping[str, PreparedPart]) -> None:
     """Reject parts with columns, of any names, that describe the same fact of a patient."""
     if len(prepared) > 1:
-        found = {name: values for name, one in prepared.items() if (values := one.recorded_values()) is not None}
+        found = {
+            name: values for name, one in prepared.items() if (values := one.protection.recorded_values()) is not None
+        }
         refuse_joined(job, find_linked_columns(found))
 
 
-def _protect_parts(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
+def _protect_parts(
+    job_run: JobRun, prepared: dict[str, PreparedPart], overwrite: bool, started: float
+) -> WrittenRelease:
     """Protect, write and verify all parts; if anything fails, nothing is written."""
     job, earlier = job_run.job, earlier_manifests(job_run.out) if overwrite else {}
     maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
@@ -205,7 +218,7 @@ def _protect_parts(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bo
     releases: list[Release] = []
     with _settling(releases), appearing(*places) as (partial, *others):
         inside = others[-1] if job_run.custodian_dir is not None else None
-        originals = {name: one.original for name, one in prepared.items()} if job.attack else {}
+        originals = {name: one.protection.original for name, one in prepared.items()} if job.attack else {}
         for name in list(prepared):
             secret = others[list(maps).index(name)] if name in maps else None
             with of_part(job, name):
@@ -236,10 +249,10 @@ def _settling(releases: list[Release]) -> Iterator[None]:
 
 
 def _write_part(
-    job: Job, prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None
+    job: Job, prepared: PreparedPart, folder: Path, secret: Path | None, inside: Path | None
 ) -> tuple[Release, WrittenRelease]:
     """Protect a part, and write its release and the custodian's files."""
-    release = protect_prepared(prepared, attack=job.attack, seed=job.seed)
+    release = protect_and_attack(prepared.protection, prepared.run, attack=job.attack, seed=job.seed)
     if secret is not None and release.custody.crosswalk is None:
         raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
     own = None if inside is None else inside / folder.name
@@ -249,7 +262,7 @@ def _write_part(
     with prepared.run.watch.stage("write"):
         manifest = release.write_into(folder, secret, own)
     written = manifest, read_figures(folder)
-    return release, WrittenRelease(manifest.as_json(), *warnings_and_notes(prepared, release, *written))
+    return release, WrittenRelease(manifest.as_json(), *warnings_and_notes(prepared.protection, release, *written))
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:
@@ -302,7 +315,7 @@ def parts_as_read(job_run: JobRun, folders: Mapping[str, Path], crosswalks: Mapp
     given = {name: Path(file).absolute() for name, file in crosswalks.items()}
     with chdir(job_run.path.parent), job_run.run.engines:
         for name, place in places.items():
-            original = _prepare_part(job_run, name).original
+            original = _prepare_part(job_run, name).protection.original
             written, _ = secrets_of(job_run.job.parts[name])
             usual = written.absolute() if written is not None and written.exists() else None
             found.append(part_of(name, place, original, given.get(name, usual)))

@@ -1,4 +1,4 @@
-"""Claims as a shape: the settings of a run, its plan, and the operations on them."""
+"""Claims as a shape: the settings of a run, and its plan."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,17 +7,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import polars as pl
-
 from cloister.errors import InputError, NamedSetting, setting
 from cloister.exploration.setting_keys import GRID, candidates
-from cloister.io import Source, as_text
+from cloister.io import Source
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
-from cloister.jobs.linked_columns import RecordedValues
 from cloister.jobs.manifest import only_part
-from cloister.release.manifest import AnyManifest, parse_manifest
-from cloister.release.release import Release
+from cloister.release.manifest import parse_manifest
 from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read
 from cloister.shapes.claims.format.data import Claims, claims_of
@@ -25,13 +21,10 @@ from cloister.shapes.claims.format.manifest import ClaimsManifest
 from cloister.shapes.claims.format.options import ClaimsOptions
 from cloister.shapes.claims.format.plan import CHOSEN, HMAC, ClaimsPlan, plan_of
 from cloister.shapes.claims.format.released_columns import at_levels
-from cloister.shapes.claims.method.encode import encode
-from cloister.shapes.claims.method.prepare import prepare
-from cloister.shapes.claims.method.protect import settings_of
-from cloister.shapes.protocol import Original, Prepared, Rows, Run
+from cloister.shapes.protocol import Run
 from cloister.sources import read_claim_tables, read_claims, read_table
 
-from .claims import protect_claims
+from .claims import ClaimsProtection
 from .output_paths import custody_of, release_at
 
 
@@ -64,12 +57,12 @@ class ClaimsShape:
             return patients, read_claims(options.claims, **of_claims)
         return read_claim_tables(options.patients, options.claims, **how_read(options))
 
-    def prepare(self, options: ClaimsOptions, run: Run, read: tuple[Source, Source] | None = None) -> Prepared:
+    def prepare(self, options: ClaimsOptions, run: Run, read: tuple[Source, Source] | None = None) -> ClaimsProtection:
         """Join patients and claims as the plan states."""
         with run.watch.stage("read"):
             patients, claims = self.read(options) if read is None else read
             joined = claims_of(patients, claims, _plan_of(options))
-        return PreparedClaims(options, run, joined)
+        return prepare_claims(options, joined)
 
     def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> ClaimsWithPlan:
         """Return the settings of a part of a job; the plan is a file or a section of the job."""
@@ -146,73 +139,25 @@ def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
     return fixed
 
 
-class PreparedClaims(Prepared):
-    """Patients and claims that are ready for protection."""
-
-    def __init__(self, options: ClaimsOptions, run: Run, claims: Claims) -> None:
-        self.options, self.run, self.claims, self.how_read = options, run, claims, claims.notes
-        self.original = Original(claims)
-        self.recorded = claims.plan.patients.columns("keep")
-
-    def protect(self) -> Release:
-        """Protect the patients and claims by the steps of their plan."""
-        options, run, claims = self.options, self.run, self.claims
-        files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
-        found = {name: custody_of(path, options.custodian_dir) for name, path in files.items()}
-        run.compiling("claims")
-        with run.voice.working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims"):
-            return protect_claims(
-                claims,
-                seed=options.seed,
-                threads=options.threads or os.cpu_count() or 1,
-                watch=run.watch,
-                custody={name: one for name, one in found.items() if one},
-                accept_empty=options.accept_empty,
-            )
-
-    def recorded_values(self) -> RecordedValues | None:
-        """Return the columns of patients that are released as recorded."""
-        patients = self.claims.patients
-        if not self.recorded:
-            return None
-        (name,) = self.claims.plan.patients.columns("id")
-        return RecordedValues(patients.select(pl.col(self.recorded).cast(pl.String)), 2, as_text(patients[name]))
-
-    def check(self) -> None:
-        """Raise the errors that protection would raise before its search."""
-        settings_of(self.claims.plan, threads=1)
-        encode(prepare(self.claims).claims)
-
-    def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
-        """Return assumptions made while reading, and other notes for the user."""
-        claims, plan = self.claims, self.claims.plan
-        notes = list(claims.notes)
-        assert manifest.form == "claims"
-        if manifest.empty:
-            notes.append("to keep more, allow a higher risk, suppress more, or give a column more weight in the plan")
-        notes += [sentence.removesuffix(".") for sentence in release.custody.figures["to_keep"]]
-        used, asked = manifest.choice.max_flag_rate, plan.risk.max_flag_rate
-        if asked == CHOSEN and used != asked:
-            notes.append(f"levels were chosen as published, with max_flag_rate {used}, not together with suppression")
-        elif used != asked:
-            notes.append(
-                f"max_flag_rate was lowered to {used}: of the levels chosen by the {asked} that was asked, suppression "
-                "did not bring the risk down"
-            )
-        return notes
-
-    def request_in_words(self) -> Rows:
-        """Return a summary of the request, without running it."""
-        claims, plan, asked = self.claims, self.claims.plan, self.claims.plan.risk.max_flag_rate
-        kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
-        return [
-            ("patients", f"{claims.n_patients:,} with {claims.n_claims:,} claims"),
-            ("quasi-identifiers", ", ".join((*plan.patients.qi, *plan.claims.qi))),
-            ("released as recorded", ", ".join(kept) or "nothing"),
-            ("rules", f"mean risk at most {plan.risk.threshold:g}, power {plan.adversary.power}"),
-            (
-                "suppression",
-                f"{plan.suppression.treatment}, "
-                + ("chosen with levels" if asked == CHOSEN else f"at most {asked} of the patients flagged"),
-            ),
-        ]
+def prepare_claims(options: ClaimsOptions, claims: Claims) -> ClaimsProtection:
+    """Return joined patients and claims, with what front ends read of the request."""
+    protection = ClaimsProtection(
+        claims, seed=options.seed, threads=options.threads or os.cpu_count() or 1, accept_empty=options.accept_empty
+    )
+    files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
+    found = {name: custody_of(path, options.custodian_dir) for name, path in files.items()}
+    protection.custody = {name: one for name, one in found.items() if one}
+    plan, asked = claims.plan, claims.plan.risk.max_flag_rate
+    kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
+    protection.summary = [
+        ("patients", f"{claims.n_patients:,} with {claims.n_claims:,} claims"),
+        ("quasi-identifiers", ", ".join((*plan.patients.qi, *plan.claims.qi))),
+        ("released as recorded", ", ".join(kept) or "nothing"),
+        ("rules", f"mean risk at most {plan.risk.threshold:g}, power {plan.adversary.power}"),
+        (
+            "suppression",
+            f"{plan.suppression.treatment}, "
+            + ("chosen with levels" if asked == CHOSEN else f"at most {asked} of the patients flagged"),
+        ),
+    ]
+    return protection

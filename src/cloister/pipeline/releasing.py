@@ -13,10 +13,11 @@ from cloister.report.release_warnings import warnings_of
 from cloister.results import Figures, Manifest, Stopwatch
 from cloister.settings.reading import ReadingWords
 from cloister.settings.run_options import RunOptions
-from cloister.shapes.protocol import Prepared, Run, shape_of
+from cloister.shapes.protocol import Protection, Run, shape_of
 from cloister.verification.driver import Request
 
 from .output_paths import check_places
+from .protecting import protect
 
 ATTACK = "attack"
 """The stage of an attack, whose time only the custodian learns."""
@@ -52,8 +53,8 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
         values=values,
     )
     with run.engines:
-        prepared = work.prepare(options, run)
-        release = protect_prepared(prepared, attack=options.attack, seed=options.seed)
+        protection = work.prepare(options, run)
+        release = protect_and_attack(protection, run, attack=options.attack, seed=options.seed)
         earlier = earlier_manifests(options.out) if options.overwrite else {}
         with run.watch.stage("write"):
             manifest = release.write(
@@ -64,20 +65,20 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
             )
     written = parse_manifest(manifest), read_figures(options.out)
     changed = what_changed(earlier, {options.out.name: manifest})
-    warnings, notes = warnings_and_notes(prepared, release, *written)
+    warnings, notes = warnings_and_notes(protection, release, *written)
     return WrittenRelease(
         manifest, warnings, [*notes, *changed], release.custody.figures, run.watch.seconds.get(ATTACK)
     )
 
 
-def protect_prepared(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
+def protect_and_attack(protection: Protection, run: Run, *, attack: bool, seed: int | None) -> Release:
     """Protect the data, and add an attack on the written files if it was requested.
 
     A broken guarantee is our bug: nothing appears then.
     """
-    release, original, seed = prepared.protect(), prepared.original, seed or 0
-    if prepared.how_read:
-        how_read = {"read": list(prepared.how_read)}
+    release, original, seed = protect(protection, run), protection.original, seed or 0
+    if protection.how_read:
+        how_read = {"read": list(protection.how_read)}
         release = replace(release, custody=replace(release.custody, figures=release.custody.figures | how_read))
     if not attack:
         return release
@@ -87,7 +88,7 @@ def protect_prepared(prepared: Prepared, *, attack: bool, seed: int | None) -> R
         privacy=original.privacy,
         words=ReadingWords(missing=original.missing),
     )
-    return replace(release, attack=SimulatedAttack(original.data, known, seed, prepared.run.watch))
+    return replace(release, attack=SimulatedAttack(original.data, known, seed, run.watch))
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,11 +116,11 @@ class SimulatedAttack:
 
 
 def warnings_and_notes(
-    prepared: Prepared, release: Release, manifest: AnyManifest, figures: Figures
+    protection: Protection, release: Release, manifest: AnyManifest, figures: Figures
 ) -> tuple[list[str], list[str]]:
     """Return the warnings of a release, and all other notes for the user."""
     warnings = warnings_of(manifest, figures)
-    notes = [text for text in prepared.notes(release, manifest) if text not in warnings]
+    notes = [text for text in protection.notes(release, manifest) if text not in warnings]
     if figures["formulas"] and manifest.shape == "table":
         notes.append(Message(setting("escape_formulas"), " writes such cells so that no spreadsheet runs them"))
     return warnings, notes

@@ -7,38 +7,42 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
-from cloister.engines.choice import ChosenEngine, name_of_table
+from cloister.engines.choice import ChosenEngine
 from cloister.engines.in_database import Database, Making, Recoded, fetch_released, make, n_changed
 from cloister.engines.statements import Engine, count_ids, fetch_tally, names_of, unique_share
-from cloister.errors import InputError, InternalError, Message, TooLittleMemory, setting
-from cloister.io import RECORDS, as_text, records_of, table_columns
-from cloister.io.foreign import interruptible
+from cloister.errors import InputError, InternalError, Message, setting
+from cloister.io import RECORDS, Source, as_text, records_of, table_columns
 from cloister.io.query import Query
 from cloister.release.folder import TABLE
+from cloister.release.manifest import AnyManifest, with_parts
 from cloister.release.release import Release
-from cloister.results import Stopwatch
-from cloister.search import load_kernels
-from cloister.search.problem import Report
-from cloister.shapes.protocol import Original, Prepared, Rows, Run
+from cloister.results import Verdict
+from cloister.shapes.protocol import Original, Protection, Run
 from cloister.shapes.table.format.manifest import DatabasePlace
 from cloister.shapes.table.format.options import TableOptions
 from cloister.shapes.table.method.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from cloister.shapes.table.method.encode import check_ids, encode_columns
-from cloister.shapes.table.method.protect import DatabaseRelease, TalliedRelease
+from cloister.shapes.table.method.protect import DatabaseRelease, TableRelease, TalliedRelease
 from cloister.shapes.table.method.recoding.choice import at_level, check_levels
 from cloister.shapes.table.method.roles import resolve_roles
 from cloister.shapes.table.method.settings import available_cores
 from cloister.shapes.table.verify.elsewhere import verify_there
 
 from .output_paths import IN_MEMORY
-from .provenance import require_verified
-from .table_request import PreparedRequest, rows_if_counted
-from .tables import TableRun, take_encoded
+from .protecting import StagedProtection, require_verified
+from .tables import EncodedInput, describe_release, protect_rows
+from .undecided import list_unmatched
 
+if TYPE_CHECKING:
+    pass
+
+InMemory = Callable[[Run], Protection]
 IN_WORDS = {
     "microaggregate": Message("averages (", setting("microaggregate"), ")"),
     "ids": Message("keyed ids (", setting("ids", "hmac"), ")"),
@@ -52,7 +56,7 @@ class OpenedTable:
     """An open engine over a table."""
 
     engine: Engine
-    format: str = "csv"
+    format: Literal["csv", "parquet"] = "csv"
     delimiter: str | None = ","
     database: Database | None = None
     notes: Sequence[str] = ()
@@ -96,74 +100,6 @@ def _database(query: Query, options: TableOptions) -> Iterator[OpenedTable]:
         yield OpenedTable(server, database=server, notes=server.call.notes)
 
 
-class PreparedOnEngine(PreparedRequest):
-    """A table that stays in its file or database, where an engine counts it."""
-
-    def __init__(
-        self,
-        options: TableOptions,
-        run: Run,
-        table: OpenedTable,
-        request: TableRequest,
-        earlier_notes: Sequence[str],
-        read_instead: Callable[[], Prepared] | None = None,
-    ) -> None:
-        """Set ``read_instead``: a function that reads the table into memory, if the user named no engine."""
-        refuse_what_needs_rows(request, table.engine.name)
-        super().__init__(options, run, request, earlier_notes)
-        self.table, self.read_instead = table, read_instead
-        self.original = Original(None)
-
-    def protect(self) -> Release:
-        """Protect the table by its counts; a database makes the protected table itself."""
-        try:
-            return self.protect_or_list("the search", self._protect)
-        except (TooLittleMemory, MemoryError):
-            if self.read_instead is None:
-                raise
-        name = self.table.engine.name
-        self.earlier_notes = (*self.earlier_notes, f"the engine was memory in the end, as {name} had too little of it")
-        return self.read_instead().protect()
-
-    def _protect(self, progress: Report | None, custody: Mapping[str, object]) -> Release:
-        table, seed, watch = self.table, self.options.seed, self.run.watch
-        if table.database is not None:
-            name = self.options.table or name_of_table(self.options.out.name)
-            return protect_table_in_database(
-                table.database, name, self.request, seed=seed, progress=progress, watch=watch, custody=custody
-            )
-        return protect_counted_table(
-            table.engine,
-            self.request,
-            format=table.format,
-            delimiter=table.delimiter,
-            seed=seed,
-            progress=progress,
-            watch=watch,
-            custody=custody,
-        )
-
-    def columns(self) -> Sequence[str]:
-        """Return the columns of the table."""
-        return names_of(self.table.engine.columns)
-
-    def values(self, column: str) -> pl.Series:
-        """Return the distinct values of a column."""
-        return fetch_tally(self.table.engine, [column])[column]
-
-    def check(self) -> None:
-        """Raise the errors that protection would raise before its search."""
-        counted = count_table(self.table.engine, self.request, released=self.table.database is None)
-        problem = encode_columns(counted.tally, counted.roles, self.request).problem
-        if self.request.levels is not None:
-            check_levels(problem, self.request.levels)
-
-    def request_in_words(self) -> Rows:
-        """Return a summary of the request, without running it."""
-        name = self.table.engine.name
-        return rows_if_counted(self.options, self.request, f"counted by {name}", name)
-
-
 @dataclass(frozen=True)
 class CountedTable:
     """The counted records of a table, with the roles of its columns."""
@@ -172,6 +108,22 @@ class CountedTable:
     roles: Mapping[str, Role]
     # released columns that were not counted: an id that becomes a number, and what stays where it is
     uncounted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EncodedTally:
+    """The tally of a table that is ready for the search, and how it was counted."""
+
+    table: EncodedTable
+    counted: CountedTable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProtectedTally:
+    """A protected tally, and the table that a database made of it."""
+
+    table: ProtectedTable
+    made: "TableMade | None" = None
 
 
 def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
@@ -215,7 +167,7 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
 
 
 @dataclass
-class _Made:
+class TableMade:
     """A protected table in its database."""
 
     database: Database
@@ -274,96 +226,117 @@ class _Made:
         return frame.select([*self.making.columns, RECORDS])
 
 
-def protect_counted_table(
-    engine: Engine,
-    request: TableRequest,
-    *,
-    format: str,  # noqa: A002  (as a source calls it)
-    delimiter: str | None,
-    seed: int = 0,
-    progress: Report | None = None,
-    watch: Stopwatch | None = None,
-    custody: Mapping[str, object] | None = None,
-) -> TalliedRelease:
-    """Take a table that an engine counts through the stages.
+class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
+    """A table that stays in its file, where an engine counts its records.
 
-    *Guarantee*: that of `cloister.pipeline.tables.protect_table`; the data file has the same bytes. Cost: one count of
-    the table where it is; memory for the different combinations of released values, not for the records.
+    *Guarantee*: that of a table in memory; the data file has the same bytes. Cost: one count of the table where it is;
+    memory for the different combinations of released values, not for the records.
     """
-    watch = watch or Stopwatch()
-    table_run, _, _ = _take_counted(engine, request, watch, progress)
-    return table_run.release(
-        TalliedRelease,
-        engine.file,
-        seed=seed,
-        watch=watch,
-        custody=custody,
-        format=format,
-        delimiter=delimiter,
-        id_column=request.numbered_id,
-    )
+
+    released = True  # whether all released columns are counted
+    kernels_in_words = "the search"
+
+    def __init__(self, table: OpenedTable, request: TableRequest, *, seed: int = 0) -> None:
+        refuse_what_needs_rows(request, table.engine.name)
+        self.table, self.request, self.seed = table, request, seed
+        self.kernels, self.original = request.kernels, Original(None)
+        self.recorded = (*request.sensitive, *request.keep)
+        self.unmatched_values: Path | None = None
+        self.in_memory: InMemory | None = None
+
+    def encode(self) -> EncodedTally:
+        """Count the records, and bind the hierarchies."""
+        engine, request = self.table.engine, self.request
+        counted = count_table(engine, request, released=self.released)
+        try:
+            table = encode_columns(counted.tally, counted.roles, request)
+        except InputError:
+            if self.unmatched_values is not None:
+                columns = names_of(engine.columns)
+                list_unmatched(request, columns, lambda name: fetch_tally(engine, [name])[name], self.unmatched_values)
+            raise
+        if request.levels is not None:
+            check_levels(table.problem, request.levels)
+        return EncodedTally(table, replace(counted, tally=table.frame))  # the same, packed
+
+    def protect(self, encoded: EncodedTally, run: Run) -> ProtectedTally:
+        """Generalize, and suppress."""
+        return ProtectedTally(protect_rows(encoded.table, self.request, run))
+
+    def describe(self, encoded: EncodedTally, protected: ProtectedTally) -> TableRelease:
+        """Measure what was lost, and describe the release."""
+        release = self.describe_tally(encoded, protected)
+        return TalliedRelease(**vars(release), id_column=self.request.numbered_id)
+
+    def describe_tally(self, encoded: EncodedTally, protected: ProtectedTally) -> TableRelease:
+        """Measure a protected tally, and describe its release."""
+        source = Source(encoded.table.frame, self.table.format, self.table.delimiter, None, self.table.engine.file)
+        return describe_release(EncodedInput(encoded.table), protected.table, self.request, source, self.seed)
+
+    def read_into_memory(self, run: Run) -> Protection | None:
+        """Return the table in memory, if nobody named this engine; it had too little memory."""
+        if self.in_memory is None:
+            return None
+        name = self.table.engine.name
+        why = f"the engine was memory in the end, as {name} had too little of it"
+        self.assumptions = (*self.assumptions, why)
+        return self.in_memory(run)
+
+    def notes(self, release: Release, _manifest: AnyManifest) -> Sequence[str]:
+        """Return assumptions made while reading, and notes on columns without information."""
+        assert isinstance(release, TableRelease)
+        return [*self.assumptions, *release.notes]
 
 
-def protect_table_in_database(
-    database: Database,
-    table: str,
-    request: TableRequest,
-    *,
-    seed: int = 0,
-    progress: Report | None = None,
-    watch: Stopwatch | None = None,
-    custody: Mapping[str, object] | None = None,
-) -> DatabaseRelease:
-    """Take a table through the stages while its records stay in their database.
+class DatabaseProtection(CountedProtection):
+    """A table that stays in its database, which makes the protected table itself.
 
-    *Guarantee*: that of `cloister.pipeline.tables.protect_table`, for the table that is made in the database; its
-    records are those that the file would have. What leaves the database are counts: of the combinations of
-    quasi-identifiers (and of columns that rules are about), of ids, and of the protected table. Not promised:
-    anything about what the database itself logs. The table stays only once the transaction is committed. Cost: three
-    passes over the records.
+    *Guarantee*: that of a table in memory, for the table that is made in the database; its records are those that the
+    file would have. What leaves the database are counts: of the combinations of quasi-identifiers (and of columns that
+    rules are about), of ids, and of the protected table. Not promised: anything about what the database itself logs.
+    The table stays only once the transaction is committed. Cost: three passes over the records.
     """
-    watch = watch or Stopwatch()
-    refuse_what_needs_rows(request, database.name)
-    if request.keep_suppressed:
-        raise InputError(
-            "Rows of * are not made in a database. Leave out ", setting("keep_suppressed"), ", or give ", IN_MEMORY
-        )
-    if database.is_there(table):
-        raise InputError(f"There is a table {table} in the database already. Give another name with ", setting("table"))
-    table_run, counted, encoded_table = _take_counted(database, request, watch, progress, released=False)
-    made = _Made(database, _making(table, encoded_table, table_run.protected, request), counted, request.numbered_id)
-    with watch.stage("protect"):
-        make(database, made.making)
-    with watch.stage("verify"):
-        require_verified(verify_there(database.fetch, table_run.derived.stated, database.dialect, table))
-        require_verified(table_run.check(made.tally))
-    place = DatabasePlace(name=table, not_counted=tuple(made.stayed()), dialect=database.dialect)
-    return table_run.release(
-        DatabaseRelease,
-        database.file,
-        seed=seed,
-        watch=watch,
-        custody=custody,
-        format="parquet",
-        table=table,
-        made=made,
-        also={TABLE: place.as_json()},
-    )
 
+    released = False
 
-def _take_counted(
-    engine: Engine, request: TableRequest, watch: Stopwatch, progress: Report | None, *, released: bool = True
-) -> tuple[TableRun, CountedTable, EncodedTable]:
-    """Count a table and take its tally through the stages; see `count_table`."""
-    refuse_what_needs_rows(request, engine.name)
-    with watch.stage("start"):
-        interruptible(partial(load_kernels, request.kernels))
-    with watch.stage("read"):
-        counted = count_table(engine, request, released=released)
-    with watch.stage("encode"):
-        table = encode_columns(counted.tally, counted.roles, request)
-        counted = replace(counted, tally=table.frame)  # the same, packed
-    return take_encoded(table, request, engine.file, watch, progress=progress), counted, table
+    def __init__(self, database: Database, name: str, request: TableRequest, *, seed: int = 0) -> None:
+        super().__init__(OpenedTable(database, "parquet", None), request, seed=seed)
+        if request.keep_suppressed:
+            raise InputError(
+                "Rows of * are not made in a database. Leave out ", setting("keep_suppressed"), ", or give ", IN_MEMORY
+            )
+        self.database, self.name = database, name
+
+    def encode(self) -> EncodedTally:
+        """Count the records, and bind the hierarchies."""
+        if self.database.is_there(self.name):
+            raise InputError(
+                f"There is a table {self.name} in the database already. Give another name with ", setting("table")
+            )
+        return super().encode()
+
+    def protect(self, encoded: EncodedTally, run: Run) -> ProtectedTally:
+        """Generalize and suppress the tally, and let the database make the table; it is not committed yet."""
+        protected = super().protect(encoded, run).table
+        making = _making(self.name, encoded.table, protected, self.request)
+        make(self.database, making)
+        return ProtectedTally(protected, TableMade(self.database, making, encoded.counted, self.request.numbered_id))
+
+    def describe(self, encoded: EncodedTally, protected: ProtectedTally) -> DatabaseRelease:
+        """Measure what was lost, and describe the release."""
+        made, database = protected.made, self.database
+        assert made is not None
+        release = self.describe_tally(encoded, protected)
+        place = DatabasePlace(name=self.name, not_counted=tuple(made.stayed()), dialect=database.dialect)
+        manifest = with_parts(release.manifest, **{TABLE: place.as_json()})
+        return DatabaseRelease(**vars(release) | {"manifest": manifest}, table=self.name, made=made)
+
+    def verify(self, release: Release, _protected: ProtectedTally) -> Verdict:
+        """Return the verdict on the table in the database: by SQL there, then by its counts."""
+        assert isinstance(release, DatabaseRelease)
+        database = self.database
+        require_verified(verify_there(database.fetch, release.derived.stated, database.dialect, self.name))
+        return release.recheck()
 
 
 def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Making:

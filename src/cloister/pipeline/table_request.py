@@ -3,8 +3,7 @@
 import os
 import re
 import stat
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -12,27 +11,24 @@ import polars as pl
 
 from cloister.errors import InputError, Message, name_few, setting
 from cloister.hierarchy import CutHierarchy, Hierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
-from cloister.io import Query, as_text, distinct_values, write_csv
+from cloister.io import Query, as_text
 from cloister.io.other_files import KINDS as PROGRAMS
 from cloister.jobs.manifest import only_part
 from cloister.privacy import KAnonymity
-from cloister.release.manifest import AnyManifest, parse_manifest
-from cloister.release.release import Release
+from cloister.release.manifest import parse_manifest
 from cloister.settings.declaration import ByColumn, ColumnAssignments
 from cloister.settings.reading import how_read
-from cloister.shapes.protocol import Prepared, Rows, Run
+from cloister.shapes.protocol import Rows
 from cloister.shapes.table.format.manifest import TableManifest
 from cloister.shapes.table.format.options import AVERAGES, FULL_DOMAIN, TableOptions
 from cloister.shapes.table.method.data import Ids, QuasiIdentifier, TableRequest
-from cloister.shapes.table.method.protect import TableRelease
 from cloister.shapes.table.method.roles import decide_columns
 from cloister.shapes.table.method.settings import build_table_request, method_in_memory, parse_ids, read_rule
 from cloister.sources import parse_profile
 
-from .output_paths import IN_MEMORY, custody_of, release_at
+from .output_paths import IN_MEMORY, release_at
 
 if TYPE_CHECKING:
-    from cloister.search.problem import Report
     from cloister.shapes.table_with_codes.format.data import CodesRequested
 
 BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
@@ -40,54 +36,6 @@ HIGHEST_DIGITS = 9
 """A level of more digits is a mistake; Python refuses to read numbers of some thousand."""
 Value = TypeVar("Value")
 SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson", *PROGRAMS)
-
-
-class PreparedRequest(Prepared):
-    """A table with its request, wherever its rows are."""
-
-    def __init__(self, options: TableOptions, run: Run, request: TableRequest, earlier_notes: Sequence[str]) -> None:
-        self.options, self.run, self.request, self.earlier_notes = options, run, request, earlier_notes
-        self.recorded = (*request.sensitive, *request.keep)
-
-    @abstractmethod
-    def columns(self) -> Sequence[str]:
-        """Return the columns of the table."""
-
-    @abstractmethod
-    def values(self, column: str) -> pl.Series:
-        """Return the values of a column, each at least once."""
-
-    def protect_or_list(
-        self, what: str, protect: Callable[["Report | None", Mapping[str, object]], Release]
-    ) -> Release:
-        """Protect the table; on request, list values that are not in their hierarchy, for the custodian only.
-
-        Parameters
-        ----------
-        what : what is compiled before
-        protect : from what hears of the progress, and what only the custodian may see
-        """
-        options, custody = self.options, custody_of(self.options.data, self.options.custodian_dir)
-        self.run.compiling(self.request.kernels, what)
-        try:
-            with self.run.voice.searching() as progress:
-                return protect(progress, custody)
-        except InputError:
-            if options.unmatched_values is not None:
-                known, schema = self.columns(), {"column": pl.String, "value": pl.String}
-                outside = [
-                    (column, value)
-                    for column, wanted in self.request.quasi_identifiers.items()
-                    if column in known
-                    for value in wanted.hierarchy.outside(distinct_values(self.values(column)))
-                ]
-                if outside:
-                    write_csv(pl.DataFrame(outside, schema=schema, orient="row"), options.unmatched_values)
-            raise
-
-    def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
-        """Return assumptions made while reading, and notes on columns without information."""
-        return [*self.earlier_notes, *(release.notes if isinstance(release, TableRelease) else ())]
 
 
 def notes_on_decimals(request: TableRequest, frame: pl.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""A table as a shape: from settings to a request, and its execution in memory, with codes or on an engine."""
+"""A table as a shape: from settings to a request, in memory, with codes or on an engine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -6,34 +6,40 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-import polars as pl
-
-from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
+from cloister.engines.choice import (
+    ChosenEngine,
+    check_table_name,
+    check_word,
+    choose_engine,
+    is_database,
+    name_of_table,
+)
 from cloister.errors import InputError, NamedSetting, join_parts, setting
 from cloister.exploration.setting_keys import KeyedShape
-from cloister.io import CodeColumns, Source, as_text
+from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
-from cloister.jobs.linked_columns import RecordedValues
-from cloister.release.release import Release
 from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read, reading_of
-from cloister.shapes.protocol import Original, Prepared, Rows, Run
+from cloister.shapes.protocol import Protection, Rows, Run
 from cloister.shapes.table.format.options import FULL_DOMAIN, PURPOSES, TableOptions
+from cloister.shapes.table.method.data import TableRequest
 from cloister.shapes.table.method.encode import encode, with_cut_points, with_packed
-from cloister.shapes.table.method.recoding.choice import check_levels
 from cloister.sources import read_table
 
-from .output_paths import IN_MEMORY
-from .table_refusals import accepted_as_recorded
-from .table_request import PreparedRequest, notes_on_decimals, notes_on_method, request_of, rows_if_counted, rows_of
-from .tables import protect_table
-from .undecided import find_evidence, propose_quasi_identifier, require_decided
+from .output_paths import IN_MEMORY, custody_of
+from .table_request import notes_on_decimals, notes_on_method, request_of, rows_if_counted, rows_of
+from .tables import TableProtection
+from .undecided import propose_quasi_identifier
 
 if TYPE_CHECKING:
-    from cloister.search.problem import Report
     from cloister.shapes.table_with_codes.format.data import CodesRequested
+
+    from .table_engines import CountedProtection, OpenedTable
+    from .tables_with_codes import TableWithCodesProtection
+
+AnyTable: TypeAlias = "TableProtection | TableWithCodesProtection"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,15 +79,15 @@ class TableShape(KeyedShape[TableOptions]):
             raise InputError("A table with a source of codes needs its rows. Give ", IN_MEMORY, ", or leave it out.")
         return JoinedOptions(**vars(replace(options, engine="memory")), codes_from=job.sources[options.codes])
 
-    def prepare(self, options: TableOptions, run: Run, read: Source | None = None) -> Prepared:
+    def prepare(self, options: TableOptions, run: Run, read: Source | None = None) -> Protection:
         """Build the request, for a table in memory or for a table that an engine counts."""
         if read is not None:
-            return PreparedTable(options, run, read)
+            return prepare_table(options, read)
         is_auto, chosen = options.engine == "auto", engine_of(options)
         why = () if chosen.why is None else (chosen.why,)
         if chosen.where == "memory":
             return self._in_memory(options, run, why)
-        from .table_engines import PreparedOnEngine, open_engine  # SQL is loaded only for that
+        from .table_engines import open_engine  # SQL is loaded only for that
 
         own = run.engines.enter_context(ExitStack())
         try:
@@ -91,14 +97,15 @@ class TableShape(KeyedShape[TableOptions]):
             if not is_auto:
                 raise
             return self._in_memory(options, run)  # which reads more, or says more of what is wrong
-        request, notes = request_of(options, [column.name for column in table.engine.columns], is_counted=True)
 
-        def read_instead() -> Prepared:
+        def read_instead(run: Run) -> Protection:
             own.close()
             return self._in_memory(options, run)
 
-        notes = [*why, *table.notes, *notes, *notes_on_method(options, request, table.engine.name)]
-        return PreparedOnEngine(options, run, table, request, notes, read_instead if is_auto else None)
+        protection = prepare_counted(options, table)
+        protection.assumptions = [*why, *protection.assumptions]
+        protection.in_memory = read_instead if is_auto else None
+        return protection
 
     def frontier(self, options: TableOptions, read: Callable[[TableOptions], object]) -> list[dict[str, object]]:
         """Return k and levels of the Pareto-optimal transformations by risk and loss, without suppression."""
@@ -106,106 +113,69 @@ class TableShape(KeyedShape[TableOptions]):
         from cloister.search.risk_frontier import risk_frontier
 
         wanted = replace(options, engine="memory", method=FULL_DOMAIN, k=options.k or 2)
-        prepared = PreparedTable(wanted, Run(), cast("Source", read(wanted)))
-        load_kernels(prepared.request.kernels)
-        problem = encode(prepared.source.frame, prepared.request, prepared.source.name).problem
+        table = prepare_table(wanted, cast("Source", read(wanted)))
+        load_kernels(table.request.kernels)
+        problem = encode(table.source.frame, table.request, table.source.name).problem
         found = [one for one in risk_frontier(problem) if one.smallest >= max(2, options.k or 2)]
         if not found:
             raise InputError("No transformation has classes that large with nothing suppressed. Ask for a smaller k.")
         return [{"k": one.smallest, "method": FULL_DOMAIN, "levels": problem.by_name(one.levels)} for one in found]
 
-    def _in_memory(self, options: TableOptions, run: Run, why: Sequence[str] = ()) -> Prepared:
+    def _in_memory(self, options: TableOptions, run: Run, why: Sequence[str] = ()) -> AnyTable:
         with run.watch.stage("read"):
             source = self.read(options)
-        return PreparedTable(options, run, source, why)
+        return prepare_table(options, source, why)
 
 
-class PreparedTable(PreparedRequest):
-    """A table in memory, with or without a column of codes."""
+def prepare_table(
+    options: TableOptions, source: Source, why: Sequence[str] = (), id_key: bytes | None = None
+) -> AnyTable:
+    """Return a table in memory, with or without a column of codes, and its request.
 
-    def __init__(
-        self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = (), id_key: bytes | None = None
-    ) -> None:
-        propose = partial(propose_quasi_identifier, source.frame)
-        asked, notes = request_of(options, source.frame.columns, file=source.name, propose=propose, id_key=id_key)
-        if not asked.escape_formulas:  # which looks into text
-            source = replace(source, frame=with_packed(source.frame, asked.quasi_identifiers))
-        request = with_cut_points(asked, source.frame)
-        notes = [*why, *source.notes, *notes, *notes_on_decimals(request, source.frame)]
-        super().__init__(options, run, request, notes)
-        self.source, self.how_read = source, source.notes
-        missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
-        self.codes = _codes_requested(options, missing)
-        hierarchies = {column: wanted.hierarchy for column, wanted in request.quasi_identifiers.items()}
-        self.original = Original(source.frame, hierarchies, missing=missing)
+    ``why``: what is to be noted on the choice of the engine
+    """
+    propose = partial(propose_quasi_identifier, source.frame)
+    asked, notes = request_of(options, source.frame.columns, file=source.name, propose=propose, id_key=id_key)
+    if not asked.escape_formulas:  # which looks into text
+        source = replace(source, frame=with_packed(source.frame, asked.quasi_identifiers))
+    request = with_cut_points(asked, source.frame)
+    missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
+    codes = _codes_requested(options, missing)
+    protection = _protection_of(options, source, request, codes)
+    protection.assumptions = [*why, *source.notes, *notes, *notes_on_decimals(request, source.frame)]
+    protection.original = replace(protection.original, missing=missing)
+    protection.custody = custody_of(options.data, options.custodian_dir)
+    protection.summary = rows_of(request, f"{source.frame.height:,}", codes)
+    return protection
 
-    def protect(self) -> Release:
-        """Protect the table, and return the verified release."""
-        return self.protect_or_list("the method", self._protect)
 
-    def _protect(self, progress: "Report | None", custody: Mapping[str, object]) -> Release:
-        protecting: Callable[..., Release] = protect_table
-        if self.codes is not None:  # what a column of codes takes more is loaded only for that
-            from .tables_with_codes import protect_table_with_codes
+def _protection_of(
+    options: TableOptions, source: Source, request: TableRequest, codes: "CodesRequested | None"
+) -> AnyTable:
+    seed, values = options.seed, options.unmatched_values
+    if codes is None:
+        return TableProtection(source, request, seed=seed, unmatched_values=values)
+    from .tables_with_codes import TableWithCodesProtection  # loaded only for a column of codes
 
-            protecting = partial(protect_table_with_codes, asked=self.codes)
-        self.refuse_undecided()
-        seed, watch = self.options.seed, self.run.watch
-        return protecting(self.source, self.request, seed=seed, progress=progress, watch=watch, custody=custody)
+    return TableWithCodesProtection(source, request, codes, seed=seed, unmatched_values=values)
 
-    @property
-    def undecided(self) -> dict[str, str]:
-        """The columns without a role, with the evidence found in each."""
-        return find_evidence(self.source.frame, self.request, self._of_codes)
 
-    @property
-    def _of_codes(self) -> list[str]:
-        return [] if self.codes is None else [self.codes.column]
+def prepare_counted(options: TableOptions, table: "OpenedTable") -> "CountedProtection":
+    """Return a table that an engine counts, and its request."""
+    from .table_engines import CountedProtection, DatabaseProtection
 
-    def recorded_values(self) -> RecordedValues | None:
-        """Return the columns that are released as recorded; None if patients have several rows."""
-        frame, request = self.source.frame, self.request
-        columns = [as_text(frame[name]).alias(name) for name in self.recorded if name in frame.columns]
-        if not columns or request.patients is not None:
-            return None
-        return RecordedValues(
-            pl.DataFrame(columns), request.k, None if request.id is None else as_text(frame[request.id])
-        )
-
-    def refuse_undecided(self) -> None:
-        """Reject a table with undecided columns, and list the evidence found in each."""
-        require_decided(self.source.frame, self.request, self.source.name, self._of_codes)
-
-    def columns(self) -> Sequence[str]:
-        """Return the columns of the table."""
-        return self.source.frame.columns
-
-    def values(self, column: str) -> pl.Series:
-        """Return the values of a column."""
-        return self.source.frame.get_column(column)
-
-    def check(self) -> None:
-        """Raise the errors that protection would raise before its search."""
-        source, request, codes = self.source, self.request, self.codes
-        self.refuse_undecided()
-        if codes is None:
-            encoded = encode(source.frame, request, source.name)
-            accepted_as_recorded(encoded, request, source.name)
-            if request.levels is not None:
-                check_levels(encoded.problem, request.levels)
-            return
-        from cloister.shapes.table_with_codes.format.data import read_codes, with_presence
-        from cloister.shapes.table_with_codes.method.request import asking_presence, check_column, k_of
-
-        codes.request(k_of(request))
-        check_column(source.frame, request, codes, source.name)
-        read_codes(source.frame, codes, source.name)
-        reduced = with_presence(source.frame, codes.column, codes.missing)
-        encode(reduced, asking_presence(request, codes.column), source.name)
-
-    def request_in_words(self) -> Rows:
-        """Return a summary of the request, without running it."""
-        return rows_of(self.request, f"{self.source.frame.height:,}", self.codes)
+    engine = table.engine
+    request, notes = request_of(options, [column.name for column in engine.columns], is_counted=True)
+    if table.database is None:
+        protection = CountedProtection(table, request, seed=options.seed)
+    else:
+        name = options.table or name_of_table(options.out.name)
+        protection = DatabaseProtection(table.database, name, request, seed=options.seed)
+    protection.assumptions = [*table.notes, *notes, *notes_on_method(options, request, engine.name)]
+    protection.unmatched_values = options.unmatched_values
+    protection.custody = custody_of(options.data, options.custodian_dir)
+    protection.summary = rows_if_counted(options, request, f"counted by {engine.name}", engine.name)
+    return protection
 
 
 def engine_of(options: TableOptions) -> ChosenEngine:
@@ -215,13 +185,13 @@ def engine_of(options: TableOptions) -> ChosenEngine:
     return choose_engine(options.engine, options.data, _needs_rows(options))
 
 
-def rows_where_it_runs(options: TableOptions, prepared: PreparedTable) -> Rows:
-    """Return a summary of the request for a table in memory, for the engine that would protect it."""
+def rows_where_it_runs(options: TableOptions, source: Source, summary: Rows) -> Rows:
+    """Return a summary of the request for a table, for the engine that would protect it; ``summary``: in memory."""
     chosen = engine_of(options)
     if chosen.where == "memory":
-        return prepared.request_in_words()
-    request, _ = request_of(options, prepared.columns(), is_counted=True)
-    records = f"{prepared.source.frame.height:,}, counted by {chosen.where}"
+        return summary
+    request, _ = request_of(options, source.frame.columns, is_counted=True)
+    records = f"{source.frame.height:,}, counted by {chosen.where}"
     return rows_if_counted(options, request, records, chosen.where)
 
 

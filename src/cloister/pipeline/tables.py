@@ -1,19 +1,21 @@
-"""The pipeline of a table. New readers start here."""
+"""Protection of a table: encode it, recode its records, measure, and describe what is released."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cloister.errors import InputError
 from cloister.io import Source, as_text, is_tally, n_records
-from cloister.io.foreign import interruptible
-from cloister.release.release import CustodianFiles
+from cloister.jobs.linked_columns import RecordedValues
+from cloister.release.manifest import AnyManifest
+from cloister.release.release import CustodianFiles, Release
 from cloister.report.release_warnings import describe_unique
-from cloister.results import DisclosiveColumn, Manifest, Stopwatch, Verdict
-from cloister.search import load_kernels
-from cloister.search.problem import Report
+from cloister.results import DisclosiveColumn, Manifest, Verdict
+from cloister.shapes.protocol import Original, Run
 from cloister.shapes.table.format.facts import DerivedTable
 from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.format.options import MONDRIAN
@@ -28,156 +30,170 @@ from cloister.shapes.table.method.describe import (
 from cloister.shapes.table.method.encode import encode, suppression_limit
 from cloister.shapes.table.method.measure import exact_utility
 from cloister.shapes.table.method.protect import TableRelease, protect
-from cloister.shapes.table.method.recoding.choice import RecordCodes
+from cloister.shapes.table.method.recoding.choice import RecordCodes, check_levels
+from cloister.shapes.table.method.roles import decide_columns
 from cloister.shapes.table.method.vanished import describe_lost, find_vanished
 from cloister.shapes.table.verify.verify import verify
 
-from .provenance import add_provenance, require_verified
+from .protecting import Encoded, Protected, StagedProtection, complete_manifest
 from .table_refusals import accepted_as_recorded, accepted_beside_labels, empty_column_notes
+from .undecided import find_evidence, list_unmatched, require_decided
 
-Made = TypeVar("Made", bound=TableRelease)
-
-
-@dataclass(frozen=True)
-class TableRun:
-    """A protected, verified and measured table, before it becomes a release."""
-
-    table: EncodedTable = field(repr=False)
-    protected: ProtectedTable
-    request: TableRequest
-    check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
-    derived: DerivedTable = field(repr=False)
-    exact: dict[str, object]
-    crosswalk: pl.DataFrame | None = field(repr=False)
-    notes: tuple[str, ...]  # what the user should know, in sentences without their stops
-
-    def release(
-        self,
-        kind: Callable[..., Made],
-        source: str,
-        *,
-        seed: int,
-        watch: Stopwatch,
-        custody: Mapping[str, object] | None,
-        format: str = "csv",  # noqa: A002  (as a source calls it)
-        delimiter: str | None = ",",
-        derived: DerivedTable | None = None,
-        also: Manifest | None = None,
-        **particular: object,
-    ) -> Made:
-        """Return the release of the table; arguments particular to a kind of release replace the common ones.
-
-        ``derived``: what follows from its files, where these are more than a table
-        ``also``: further parts of its manifest
-        """
-        frame, derived = self.protected.frame, derived or self.derived
-        stated = derived.stated.as_json() | (also or {})
-        every: dict[str, object] = {
-            "data": frame,
-            "frame": frame,
-            "encoded": self.table,
-            "manifest": add_provenance(
-                stated, derived, source=source, seed=seed, watch=watch, written=(format, delimiter or ",")
-            ),
-            "derived": derived,
-            "custody": CustodianFiles(self.exact | dict(custody or {}), self.crosswalk),
-        }
-        how = {"format": format, "delimiter": delimiter or ",", "_check": self.check, "notes": self.notes}
-        return kind(**every | how | particular)
+if TYPE_CHECKING:
+    pass
 
 
-def protect_table(
-    source: Source,
-    request: TableRequest,
-    *,
-    seed: int = 0,
-    progress: Report | None = None,
-    watch: Stopwatch | None = None,
-    custody: Mapping[str, object] | None = None,
-) -> TableRelease:
-    """Protect a table, and return the verified release.
+@dataclass(frozen=True, eq=False, repr=False)
+class EncodedInput:
+    """A table that is ready for the search, and the columns that the user accepted as recorded."""
 
-    ``progress``: called now and then while searching.
+    table: EncodedTable
+    accepted: Sequence[DisclosiveColumn] = ()
+
+
+class TableInMemory(StagedProtection[Encoded, Protected]):
+    """A table in memory, and what is asked of it.
+
+    ``unmatched_values``: the file for values that are in no hierarchy, for the custodian; None where nobody asked
     """
-    watch = watch or Stopwatch()
-    table_run = take_table(source, request, watch, progress=progress)
-    return table_run.release(
-        TableRelease,
-        source.name,
-        seed=seed,
-        watch=watch,
-        custody=custody,
+
+    codes: Sequence[str] = ()  # the columns of codes, which have a role of their own
+
+    def __init__(
+        self, source: Source, request: TableRequest, *, seed: int = 0, unmatched_values: Path | None = None
+    ) -> None:
+        self.source, self.request, self.seed, self.unmatched_values = source, request, seed, unmatched_values
+        self.kernels = request.kernels
+        self.how_read = self.assumptions = source.notes
+        self.recorded = (*request.sensitive, *request.keep)
+        hierarchies = {column: wanted.hierarchy for column, wanted in request.quasi_identifiers.items()}
+        self.original = Original(source.frame, hierarchies)
+
+    @property
+    def undecided(self) -> dict[str, str]:
+        """The columns without a role, with the evidence found in each."""
+        return find_evidence(self.source.frame, self.request, self.codes)
+
+    def encode_rows(self, frame: pl.DataFrame, request: TableRequest) -> EncodedInput:
+        """Encode the table, and reject undecided columns, texts that identify, and levels that do not exist."""
+        source, columns = self.source, self.source.frame.columns
+        decided = decide_columns(self.request, columns, source.name, others=self.codes)
+        require_decided(source.frame, decided, source.name, self.codes)
+        try:
+            table = encode(frame, request, source.name)
+        except InputError:
+            if self.unmatched_values is not None:
+                list_unmatched(request, columns, source.frame.get_column, self.unmatched_values)
+            raise
+        accepted = accepted_as_recorded(table, request, source.name)
+        if request.levels is not None:
+            check_levels(table.problem, request.levels)
+        return EncodedInput(table, accepted)
+
+    def recorded_values(self) -> RecordedValues | None:
+        """Return the columns that are released as recorded; None if patients have several rows."""
+        frame, request = self.source.frame, self.request
+        columns = [as_text(frame[name]).alias(name) for name in self.recorded if name in frame.columns]
+        if not columns or request.patients is not None:
+            return None
+        return RecordedValues(
+            pl.DataFrame(columns), request.k, None if request.id is None else as_text(frame[request.id])
+        )
+
+    def notes(self, release: Release, _manifest: AnyManifest) -> Sequence[str]:
+        """Return assumptions made while reading, and notes on columns without information."""
+        assert isinstance(release, TableRelease)
+        return [*self.assumptions, *release.notes]
+
+
+class TableProtection(TableInMemory[EncodedInput, ProtectedTable]):
+    """A table whose quasi-identifiers are generalized."""
+
+    def encode(self) -> EncodedInput:
+        """Number the rows, and bind the hierarchies."""
+        return self.encode_rows(self.source.frame, self.request)
+
+    def protect(self, encoded: EncodedInput, run: Run) -> ProtectedTable:
+        """Generalize, and suppress."""
+        return protect_rows(encoded.table, self.request, run)
+
+    def describe(self, encoded: EncodedInput, protected: ProtectedTable) -> TableRelease:
+        """Measure what was lost, and describe the release."""
+        return describe_release(encoded, protected, self.request, self.source, self.seed)
+
+    def verify(self, release: Release, protected: ProtectedTable) -> Verdict:
+        """Return the verdict on the protected records, whose text is packed and takes less time."""
+        assert isinstance(release, TableRelease)
+        return release.recheck_records(protected.frame)
+
+
+def protect_rows(
+    table: EncodedTable, request: TableRequest, run: Run, codes: RecordCodes | None = None
+) -> ProtectedTable:
+    """Generalize and suppress, report the progress of the search, and keep its time apart.
+
+    ``codes``: of all records, where classes are to be merged for their sake
+    """
+    with run.voice.searching() as report:
+        protected = protect(table, request, report, codes)
+    if protected.search is not None:
+        run.watch.move("protect", "search", protected.search.seconds)
+    return protected
+
+
+def describe_release(
+    encoded: EncodedInput, protected: ProtectedTable, request: TableRequest, source: Source, seed: int
+) -> TableRelease:
+    """Measure a protected table, or its tally, and return the release, not verified yet."""
+    table, n = encoded.table, n_records(encoded.table.frame)
+    accepted, of_sets = accepted_beside_labels(table, protected, request, source.name)
+    request = with_published_rules(request, protected.suppressed, n)
+    utility = exact_utility(table, protected, request)
+    derived = describe_table(utility, table, protected, request, source.name, [*encoded.accepted, *accepted])
+    vanished = find_vanished(table, protected, request.k)
+    notes = [*empty_column_notes(table, request, derived.stated, source.name), *of_sets]
+    notes += [] if derived.unique is None else describe_unique(**vars(derived.unique))
+    notes += describe_lost(table, protected, vanished)
+    if request.target is not None and request.method != MONDRIAN:
+        notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
+    guarantee = guarantee_of(derived.stated)
+    # What the manifest promises is verified, and what it does not publish.
+    guarantee = replace(guarantee, suppressed=protected.suppressed, limit=suppression_limit(request.suppression, n))
+    check = partial(
+        verify,
+        guarantee=guarantee,
+        original=replace(original_of(table, request), records=protected.originals),
+        populations=populations_of(table, request),
+        every_rule=True,
+    )
+    exact = exact_figures(utility, table, protected, request, vanished)
+    frame = unpack(protected.frame)
+    return TableRelease(
+        manifest=complete_table_manifest(derived, source, seed),
+        derived=derived,
+        custody=CustodianFiles(exact, _crosswalk(table, protected, request)),
+        frame=frame,
         format=source.format,
-        delimiter=source.delimiter,
+        delimiter=source.delimiter or ",",
+        data=frame,
+        encoded=table,
+        _check=check,
+        notes=tuple(notes),
     )
 
 
-def take_table(
-    source: Source,
-    request: TableRequest,
-    watch: Stopwatch,
-    *,
-    progress: Report | None = None,
-    codes: RecordCodes | None = None,
-) -> TableRun:
-    """Encode, protect, verify and measure a table.
-
-    ``codes``: of all records, where classes are to be merged for their sake.
-    """
-    with watch.stage("start"):
-        interruptible(partial(load_kernels, request.kernels))
-    with watch.stage("encode"):
-        table = encode(source.frame, request, source.name)
-        accepted = accepted_as_recorded(table, request, source.name)
-    return take_encoded(table, request, source.name, watch, progress=progress, codes=codes, accepted=accepted)
+def unpack(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with text in place of packed text, which also lists values that do not occur."""
+    return frame.with_columns(as_text(one) for one in frame if one.dtype == pl.Enum)
 
 
-def take_encoded(
-    table: EncodedTable,
-    request: TableRequest,
-    source: str,
-    watch: Stopwatch,
-    *,
-    progress: Report | None = None,
-    codes: RecordCodes | None = None,
-    accepted: Sequence[DisclosiveColumn] = (),
-) -> TableRun:
-    """Protect, verify and measure a table, or its tally, that is encoded already; see `take_table`."""
-    with watch.stage("protect"):
-        protected = protect(table, request, progress, codes)
-    if protected.search is not None:
-        watch.move("protect", "search", protected.search.seconds)
-    n = n_records(table.frame)
-    with watch.stage("measure"):
-        beside, of_sets = accepted_beside_labels(table, protected, request, source)
-        accepted = [*accepted, *beside]
-        request = with_published_rules(request, protected.suppressed, n)
-        utility = exact_utility(table, protected, request)
-        derived = describe_table(utility, table, protected, request, source, accepted)
-    with watch.stage("verify"):
-        # What the manifest promises is verified, and beside it what it does not publish.
-        limit = suppression_limit(request.suppression, n)
-        guarantee = replace(guarantee_of(derived.stated), suppressed=protected.suppressed, limit=limit)
-        check = partial(
-            verify,
-            guarantee=guarantee,
-            original=replace(original_of(table, request), records=protected.originals),
-            populations=populations_of(table, request),
-            every_rule=True,
-        )
-        require_verified(check(protected.frame))
-    with watch.stage("measure"):
-        notes = [*empty_column_notes(table, request, derived.stated, source), *of_sets]
-        notes += [] if derived.unique is None else describe_unique(**vars(derived.unique))
-        vanished = find_vanished(table, protected, request.k)
-        notes += describe_lost(table, protected, vanished)
-        exact = exact_figures(utility, table, protected, request, vanished)
-        known = _crosswalk(table, protected, request)
-    if request.target is not None and request.method != MONDRIAN:
-        notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
-    frame = protected.frame
-    protected = replace(protected, frame=frame.with_columns(as_text(one) for one in frame if one.dtype == pl.Enum))
-    return TableRun(table, protected, request, check, derived, exact, known, tuple(notes))
+def complete_table_manifest(
+    derived: DerivedTable, source: Source, seed: int, more: Manifest | None = None
+) -> AnyManifest:
+    """Return the manifest of a table; ``more``: further parts of it."""
+    written = (source.format, source.delimiter or ",")
+    stated = derived.stated.as_json() | (more or {})
+    return complete_manifest(stated, derived, source=source.name, seed=seed, written=written)
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:

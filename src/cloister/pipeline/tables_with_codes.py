@@ -1,29 +1,34 @@
-"""The pipeline of a table with a column of code sets: protect the table, then the codes inside its classes."""
+"""Protection of a table with a column of code sets: protect the table, then the codes inside its classes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.io.foreign import interruptible
+from cloister.kernels.compiling import load
 from cloister.release.head import WITH_CODES
-from cloister.results import Stopwatch, Verdict
-from cloister.search.problem import Report
+from cloister.results import Verdict
 from cloister.shapes.codes.data import CodeSets, GivenCodes
 from cloister.shapes.disassociation.format.data import Disassociation
 from cloister.shapes.disassociation.format.facts import count_sets
 from cloister.shapes.disassociation.format.manifest import NO_SETS, MethodSettings, method_settings
-from cloister.shapes.disassociation.method.protect import load_kernels
 from cloister.shapes.disassociation.method.release import exact_figures
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret
+from cloister.shapes.protocol import Run
 from cloister.shapes.table.format.guarantee import Guarantee
 from cloister.shapes.table.format.manifest import guarantee_of
-from cloister.shapes.table.method.data import TableRequest
+from cloister.shapes.table.method.data import ProtectedTable, TableRequest
 from cloister.shapes.table_with_codes.format.data import (
     CodesRequested,
+    ProtectedBoth,
+    ReadCodes,
     derive_with_codes,
     describe_codes,
     read_codes,
@@ -33,8 +38,10 @@ from cloister.shapes.table_with_codes.method.protect import TableWithCodesReleas
 from cloister.shapes.table_with_codes.method.request import asking_presence, check_column, k_of
 from cloister.shapes.table_with_codes.verify.verify import verify_both
 
-from .provenance import require_verified
-from .tables import take_table
+from .tables import EncodedInput, TableInMemory, complete_table_manifest, describe_release, protect_rows, unpack
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,62 +59,78 @@ class CheckOfBoth:
         return verify_both(of_table, frame, self.promised, self.column, released, self.secret)
 
 
-def protect_table_with_codes(
-    source: Source,
-    request: TableRequest,
-    asked: CodesRequested,
-    *,
-    seed: int = 0,
-    progress: Report | None = None,
-    watch: Stopwatch | None = None,
-    custody: Mapping[str, object] | None = None,
-) -> TableWithCodesRelease:
-    """Protect a table with codes, and return the verified release."""
-    watch = watch or Stopwatch()
-    asked.request(k_of(request))
-    with watch.stage("start"):
-        interruptible(load_kernels)
-    with watch.stage("encode"):
+@dataclass(frozen=True, eq=False, repr=False)
+class EncodedBoth:
+    """A table whose codes are reduced to whether there are any, and the codes."""
+
+    table: EncodedInput
+    request: TableRequest  # with the presence of codes as a quasi-identifier
+    codes: ReadCodes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProtectedInput:
+    """A protected table, and the same with the codes disassociated inside its classes."""
+
+    table: ProtectedTable
+    both: ProtectedBoth
+
+
+class TableWithCodesProtection(TableInMemory[EncodedBoth, ProtectedInput]):
+    """A table whose quasi-identifiers are generalized, and whose codes are disassociated inside its classes."""
+
+    def __init__(
+        self,
+        source: Source,
+        request: TableRequest,
+        asked: CodesRequested,
+        *,
+        seed: int = 0,
+        unmatched_values: Path | None = None,
+    ) -> None:
+        super().__init__(source, request, seed=seed, unmatched_values=unmatched_values)
+        self.asked, self.codes = asked, (asked.column,)
+
+    def encode(self) -> EncodedBoth:
+        """Read the codes, and encode the table with their presence."""
+        source, request, asked = self.source, self.request, self.asked
+        interruptible(partial(load, "disassociation"))
+        asked.request(k_of(request))
         check_column(source.frame, request, asked, source.name)
-        read = read_codes(source.frame, asked, source.name)
-        reduced = replace(source, frame=with_presence(source.frame, asked.column, asked.missing))
-    table_run = take_table(
-        reduced,
-        asking_presence(request, asked.column),
-        watch,
-        progress=progress,
-        codes=record_codes(read, source.frame.height),
-    )
-    with watch.stage("protect"):
-        both = interruptible(lambda: protect_codes_of(table_run.protected, table_run.request, read, asked, seed))
-    released = both.protected.released
-    secret = DisassociationSecret(both.codes, both.protected.cluster_of)
-    with watch.stage("verify"):
-        check = CheckOfBoth(table_run.check, guarantee_of(table_run.derived.stated), asked.column, secret)
-        require_verified(check(both.frame, released))
-    with watch.stage("measure"):
-        method = asked.request(released.k, both.policy)
-        exact = exact_figures(GivenCodes(both.codes), method, both.protected, seed)
-        settings = MethodSettings.model_validate(
-            method_settings(method, None if both.policy is None else both.policy.spec)
-        )
-        sets = NO_SETS if both.policy is None else count_sets(released, both.policy.item_numbers(both.codes))
-        derived = derive_with_codes(table_run.derived, asked.column, released, settings, sets)
-    return table_run.release(
-        TableWithCodesRelease,
-        source.name,
-        seed=seed,
-        watch=watch,
-        custody={WITH_CODES: exact, **(custody or {})},
-        format=source.format,
-        delimiter=source.delimiter,
-        derived=derived,
-        also={WITH_CODES: describe_codes(asked, settings)},
-        data=both.frame,
-        frame=both.frame,
-        clusters=released,
-        _check_both=check,
-    )
+        codes = read_codes(source.frame, asked, source.name)
+        request = asking_presence(request, asked.column)
+        reduced = with_presence(source.frame, asked.column, asked.missing)
+        return EncodedBoth(self.encode_rows(reduced, request), request, codes)
+
+    def protect(self, encoded: EncodedBoth, run: Run) -> ProtectedInput:
+        """Protect the table, then the codes inside its classes."""
+        codes, request = encoded.codes, encoded.request
+        table = protect_rows(encoded.table.table, request, run, record_codes(codes, self.source.frame.height))
+        table = replace(table, frame=unpack(table.frame))
+        both = interruptible(lambda: protect_codes_of(table, request, codes, self.asked, self.seed))
+        return ProtectedInput(table, both)
+
+    def describe(self, encoded: EncodedBoth, protected: ProtectedInput) -> TableWithCodesRelease:
+        """Measure what was lost of the table and of its codes, and describe the release."""
+        both, asked = protected.both, self.asked
+        table = describe_release(encoded.table, protected.table, encoded.request, self.source, self.seed)
+        released, policy = both.protected.released, both.policy
+        method = asked.request(released.k, policy)
+        exact = exact_figures(GivenCodes(both.codes), method, both.protected, self.seed)
+        settings = MethodSettings.model_validate(method_settings(method, None if policy is None else policy.spec))
+        sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(both.codes))
+        derived = derive_with_codes(table.derived, asked.column, released, settings, sets)
+        secret = DisassociationSecret(both.codes, both.protected.cluster_of)
+        more = {WITH_CODES: describe_codes(asked, settings)}
+        parts = vars(table) | {
+            "manifest": complete_table_manifest(derived, self.source, self.seed, more),
+            "derived": derived,
+            "custody": replace(table.custody, figures=table.custody.figures | {WITH_CODES: exact}),
+            "data": both.frame,
+            "frame": both.frame,
+        }
+        check = CheckOfBoth(table._check, guarantee_of(table.derived.stated), asked.column, secret)
+        return TableWithCodesRelease(**parts, clusters=released, _check_both=check)
 
 
 def with_codes(table: Source, identifier: str | None, codes: CodeSets, name: str, file: str) -> Source:

@@ -1,16 +1,22 @@
-"""The pipeline of trajectories."""
+"""Protection of trajectories: align them, in this process or on Spark, and describe what is released."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
+from cloister.jobs.linked_columns import RecordedValues
 from cloister.recipients.pairs import ReleasedPairs, average_relative_error
-from cloister.release.release import CustodianFiles
-from cloister.results import Stopwatch
+from cloister.release.manifest import AnyManifest
+from cloister.release.release import CustodianFiles, Release
+from cloister.results import Manifest
+from cloister.shapes.protocol import Original, Run
 from cloister.shapes.trajectories.format.data import (
     AGE,
     CODE,
@@ -18,11 +24,12 @@ from cloister.shapes.trajectories.format.data import (
     Integers,
     Trajectories,
     TrajectoriesRequest,
+    WrittenTrajectories,
     percent_of,
 )
 from cloister.shapes.trajectories.format.domain import FittedTrajectories, fit_hierarchies
 from cloister.shapes.trajectories.format.facts import DerivedTrajectories
-from cloister.shapes.trajectories.format.manifest import Clustering, columns_of, settings_of
+from cloister.shapes.trajectories.format.manifest import Clustering, TrajectoriesUtility, columns_of, settings_of
 from cloister.shapes.trajectories.format.request import (
     GivenTrajectories,
     attributes_of,
@@ -30,111 +37,179 @@ from cloister.shapes.trajectories.format.request import (
     check_trajectories,
 )
 from cloister.shapes.trajectories.method.figures import exact_figures, frequent_pairs, utility_of
-from cloister.shapes.trajectories.method.protect import ClusterBlocks, anonymize, load_kernels
+from cloister.shapes.trajectories.method.problem import ProtectedTrajectories
+from cloister.shapes.trajectories.method.protect import ClusterBlocks, anonymize
 from cloister.shapes.trajectories.method.release import TrajectoriesRelease, crosswalk, order_of, write_patients
 from cloister.shapes.trajectories.verify.statements import ExpectedGuarantee
 from cloister.shapes.trajectories.verify.verify import Secret, losses_agree, verify
 
-from .provenance import add_provenance, check_useful, require_verified
+from .protecting import StagedProtection, check_useful, complete_manifest
+
+if TYPE_CHECKING:
+    pass
 
 
-def fit_to_each_other(given: GivenTrajectories, request: TrajectoriesRequest) -> tuple[FittedTrajectories, Attributes]:
-    """Return trajectories with matching hierarchies, and the auxiliary columns as the methods see them."""
-    check_trajectories(given.trajectories)
-    check_known(given, request)
-    domain = fit_hierarchies(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
-    column = None if request.diversity is None else request.diversity.column
-    return domain, attributes_of(given.attributes, domain.trajectories.n_patients, column)
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedPatients:
+    """Trajectories with matching hierarchies, and the auxiliary columns as the method sees them."""
+
+    domain: FittedTrajectories
+    attributes: Attributes
 
 
-def without_left_out(
-    domain: FittedTrajectories, given: GivenTrajectories, kept: Integers | None
-) -> tuple[FittedTrajectories, GivenTrajectories, int]:
-    """Return the input reduced to the released patients, and the number of suppressed patients."""
-    if kept is None:
-        return domain, given, 0
-    beside, everybody = given.attributes, given.trajectories
-    beside = None if beside is None else beside.of(kept)
-    left = replace(given, trajectories=everybody.only(kept), attributes=beside)
-    fitting = replace(domain, trajectories=domain.trajectories.only(kept))
-    return fitting, left, everybody.n_patients - kept.size
+@dataclass(frozen=True, eq=False, repr=False)
+class AlignedPatients:
+    """The released patients: as they were given, as they are written, and what links both."""
+
+    domain: FittedTrajectories
+    given: GivenTrajectories
+    protected: ProtectedTrajectories
+    files: WrittenTrajectories
+    order: Integers  # the place in ``given`` of each written patient
+    secret: Secret
 
 
-def protect_trajectories(
-    given: GivenTrajectories,
-    request: TrajectoriesRequest,
-    *,
-    seed: int = 0,
-    threads: int | None = None,
-    watch: Stopwatch | None = None,
-    custody: Mapping[str, object] | None = None,
-    cluster: ClusterBlocks | None = None,
-) -> TrajectoriesRelease:
-    """Protect trajectories, and return the verified release."""
-    watch = watch or Stopwatch()
-    with watch.stage("start"):
-        interruptible(load_kernels)
-    with watch.stage("encode"):
-        domain, attributes = fit_to_each_other(given, request)
+class TrajectoriesProtection(StagedProtection[FittedPatients, AlignedPatients]):
+    """Trajectories, and what is asked of them."""
+
+    kernels = "trajectories"
+
+    def __init__(
+        self,
+        given: GivenTrajectories,
+        request: TrajectoriesRequest,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        engine: str = "memory",
+    ) -> None:
+        self.given, self.request, self.seed, self.threads, self.engine = given, request, seed, threads, engine
+        self.doing = f"aligning the trajectories of {given.trajectories.n_patients:,} patients"
+        self.how_read = self.assumptions = given.notes
+        self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
+        self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)
+
+    def encode(self) -> FittedPatients:
+        """Fit the hierarchies to the trajectories."""
+        given, request = self.given, self.request
+        check_trajectories(given.trajectories)
+        check_known(given, request)
+        domain = fit_hierarchies(
+            given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code
+        )
+        column = None if request.diversity is None else request.diversity.column
+        return FittedPatients(domain, attributes_of(given.attributes, domain.trajectories.n_patients, column))
+
+    def protect(self, fitted: FittedPatients, _run: Run) -> AlignedPatients:
+        """Align the trajectories, in this process or on Spark."""
+        domain, request = fitted.domain, self.request
         fit = replace(request, code_hierarchy=domain.codes, age_hierarchy=domain.ages)
-    with watch.stage("protect"):
-        protected = interruptible(
-            lambda: anonymize(domain.trajectories, fit, attributes, threads=threads, cluster=cluster)
-        )
-    with watch.stage("verify"):
-        domain, given, n_left_out = without_left_out(domain, given, protected.kept)
-        order = order_of(protected.released, protected.alignment, given.attributes)
-        files = write_patients(protected.released, protected.alignment, given.attributes, order)
-        beside = None if given.attributes is None else given.attributes.frame
-        secret = Secret(
-            domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position, n_left_out
-        )
-        promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
-        check = partial(verify, guarantee=promise, secret=secret)
-        require_verified(check(files))
-    with watch.stage("measure"):
-        exact = exact_figures(given, domain, protected)
-        asked, columns = settings_of(given, request), columns_of(request)
-        derived = DerivedTrajectories(files, asked, columns, n_left_out)
-        utility = utility_of(derived.counts, protected, request.policy)
+        with clustering_on(self.engine) as cluster:
+            protected = interruptible(
+                lambda: anonymize(domain.trajectories, fit, fitted.attributes, threads=self.threads, cluster=cluster)
+            )
+        return lay_out(domain, self.given, protected)
+
+    def describe(self, _encoded: FittedPatients, aligned: AlignedPatients) -> TrajectoriesRelease:
+        """Measure what was lost, and describe the release."""
+        request, files, secret, given = self.request, aligned.files, aligned.secret, aligned.given
+        exact = exact_figures(given, aligned.domain, aligned.protected)
+        derived = DerivedTrajectories(files, settings_of(given, request), columns_of(request), secret.n_left_out)
+        utility = utility_of(derived.counts, aligned.protected, request.policy)
         loss = derived.records.loss_of_all((utility.ilm_exact + utility.alm_exact) / 2)
         check_useful(loss, accept_empty=request.accept_empty)
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")
-        has_ids = given.columns.id is not None or given.trajectories.ids is not None
-        stated = {
-            "shape": "trajectories",
-            "method": str(request.method),
-            "settings": asked.as_json(),
-            "columns": columns.as_json(),
-            "guarantee": {"verified": True, "one_row_per_patient": "ids" if has_ids else "assumed"},
-            "utility": utility.as_json(),
-            "clustering": Clustering(blocks=protected.blocks).as_json(),
-        }
         if request.workload is not None:
-            exact["accuracy"] = _accuracy(
-                request.workload, request, domain.trajectories, files.frame, derived.codebook()
+            exact["accuracy"] = _accuracy(request, aligned.domain.trajectories, files.frame, derived.codebook())
+        promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
+        stated = state_trajectories(given, request, utility, aligned.protected.blocks)
+        return TrajectoriesRelease(
+            manifest=complete_manifest(
+                stated, derived, source=given.name, seed=self.seed, written=(given.format, given.delimiter)
+            ),
+            derived=derived,
+            custody=CustodianFiles(exact, crosswalk(given, aligned.order)),
+            frame=files.frame,
+            format=given.format,
+            delimiter=given.delimiter,
+            anonymized=aligned.protected.released,
+            attributes=files.attributes,
+            _check=partial(verify, guarantee=promise, secret=secret),
+        )
+
+    def notes(self, _release: Release, _manifest: AnyManifest) -> Sequence[str]:
+        """Return assumptions made while reading, and other notes for the user."""
+        notes, request = [*self.assumptions], self.request
+        if request.on_unknown_code == "drop":
+            notes.append("lines with codes that are not in the hierarchy are dropped, as requested")
+        sensitive = frozenset() if request.diversity is None else request.diversity.codes
+        absent = sensitive - {*self.given.trajectories.vocabulary}
+        if absent:
+            notes.append(
+                f"{len(absent)} of {len(sensitive)} sensitive codes do not occur in the data: see that they are "
+                "spelled right"
             )
-    return TrajectoriesRelease(
-        manifest=add_provenance(
-            stated, derived, source=given.name, seed=seed, watch=watch, written=(given.format, given.delimiter)
-        ),
-        derived=derived,
-        custody=CustodianFiles(exact | dict(custody or {}), crosswalk(given, order)),
-        frame=files.frame,
-        format=given.format,
-        delimiter=given.delimiter,
-        anonymized=protected.released,
-        attributes=files.attributes,
-        _check=check,
+        return notes
+
+    def recorded_values(self) -> RecordedValues | None:
+        """Return the auxiliary attributes, which are released as recorded."""
+        return RecordedValues.beside(self.given.attributes, self.given.trajectories.ids, self.request.k)
+
+
+def lay_out(domain: FittedTrajectories, given: GivenTrajectories, protected: ProtectedTrajectories) -> AlignedPatients:
+    """Return the files of the released patients, and what the verifier may know of the original."""
+    n_left_out = 0
+    if (kept := protected.kept) is not None:
+        n_left_out = given.trajectories.n_patients - kept.size
+        attributes = None if given.attributes is None else given.attributes.of(kept)
+        given = replace(given, trajectories=given.trajectories.only(kept), attributes=attributes)
+        domain = replace(domain, trajectories=domain.trajectories.only(kept))
+    order = order_of(protected.released, protected.alignment, given.attributes)
+    files = write_patients(protected.released, protected.alignment, given.attributes, order)
+    recorded = None if given.attributes is None else given.attributes.frame
+    secret = Secret(
+        domain.trajectories, domain.codes, domain.ages, recorded, order, protected.alignment.position, n_left_out
     )
+    return AlignedPatients(domain, given, protected, files, order, secret)
+
+
+def state_trajectories(
+    given: GivenTrajectories, request: TrajectoriesRequest, utility: TrajectoriesUtility, blocks: int
+) -> Manifest:
+    """Return the parts of the manifest that do not follow from the released files."""
+    has_ids = given.columns.id is not None or given.trajectories.ids is not None
+    return {
+        "shape": "trajectories",
+        "method": str(request.method),
+        "settings": settings_of(given, request).as_json(),
+        "columns": columns_of(request).as_json(),
+        "guarantee": {"verified": True, "one_row_per_patient": "ids" if has_ids else "assumed"},
+        "utility": utility.as_json(),
+        "clustering": Clustering(blocks=blocks).as_json(),
+    }
+
+
+@contextmanager
+def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
+    """Yield the function that clusters blocks on the workers of Spark; None for threads of this process."""
+    check_memory_or_spark(engine)
+    if not is_spark(engine):
+        yield None
+        return
+    from cloister.engines.spark.session import spark_session
+    from cloister.engines.spark.trajectories import cluster_on
+
+    with spark_session(engine) as session:
+        yield cluster_on(session)
 
 
 def _accuracy(
-    workload: str, request: TrajectoriesRequest, original: Trajectories, released: pl.DataFrame, book: pl.DataFrame
+    request: TrajectoriesRequest, original: Trajectories, released: pl.DataFrame, book: pl.DataFrame
 ) -> dict[str, object]:
     """Return the error of answers from the release, computed as its recipients compute them."""
-    asked = frequent_pairs(original, percent_of(workload))
+    assert request.workload is not None
+    asked = frequent_pairs(original, percent_of(request.workload))
     pairs = ReleasedPairs.of(released, book, {CODE: request.code_hierarchy, AGE: request.age_hierarchy})
     error = average_relative_error(pairs, asked, original.vocabulary, original.age_values)
-    return {"workload": workload, "queries": len(asked.queries), "average_relative_error": error}
+    return {"workload": request.workload, "queries": len(asked.queries), "average_relative_error": error}

@@ -1,23 +1,19 @@
-"""Trajectories as a shape: from settings to a request, and its execution."""
+"""Trajectories as a shape: from settings to a request."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
-from cloister.engines.choice import check_memory_or_spark, is_spark
+from cloister.engines.choice import check_memory_or_spark
 from cloister.errors import InputError, WrongValue, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
-from cloister.jobs.linked_columns import RecordedValues
-from cloister.release.manifest import AnyManifest
-from cloister.release.release import Release
-from cloister.settings.declaration import Keywords, build_request, check_settings, settings_given
+from cloister.settings.declaration import Given, Keywords, build_request, check_settings, settings_given
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.codes.policy import GWAS, UtilityPolicy, as_published, gwas_diseases, parse_policy
-from cloister.shapes.protocol import Original, Prepared, Rows, Run
+from cloister.shapes.protocol import Run
 from cloister.shapes.trajectories.format.data import (
     CodeSetConstraint,
     Diversity,
@@ -28,10 +24,9 @@ from cloister.shapes.trajectories.format.data import (
 from cloister.shapes.trajectories.format.domain import USUAL_AGES, usual_codes
 from cloister.shapes.trajectories.format.options import UNITS, TrajectoriesOptions
 from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
-from cloister.shapes.trajectories.method.protect import ClusterBlocks
 
 from .output_paths import WORKLOAD_NOTE, custody_of
-from .trajectories import fit_to_each_other, protect_trajectories
+from .trajectories import TrajectoriesProtection
 
 USUAL_DIVERSITY = 2
 
@@ -66,90 +61,49 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
             **how_read(options),
         )
 
-    def prepare(self, options: TrajectoriesOptions, run: Run, read: GivenTrajectories | None = None) -> Prepared:
+    def prepare(
+        self, options: TrajectoriesOptions, run: Run, read: GivenTrajectories | None = None
+    ) -> TrajectoriesProtection:
         """Build the request for trajectories."""
         if read is None:
             with run.watch.stage("read"):
                 read = self.read(options)
-        return PreparedTrajectories(options, run, read)
-
-
-class PreparedTrajectories(Prepared):
-    """Trajectories that are ready for alignment."""
-
-    def __init__(self, options: TrajectoriesOptions, run: Run, given: GivenTrajectories) -> None:
-        self.options, self.run, self.given, self.how_read = options, run, given, given.notes
         with run.watch.stage("encode"):
-            codes, word = code_set(given.trajectories), options.policy
-            policy: UtilityPolicy | None = parse_policy(word, codes) if isinstance(word, str) else word
-            policy = None if policy is None else as_published(policy, codes)
-            keywords = settings_given(options) | {"block": _block(options.block)}
-            keywords.pop("sensitive", None)
-            if options.sensitive:
-                keywords["sensitive"] = next(iter(options.sensitive))
-            if options.sensitive_codes is not None:
-                named = list[object]()
-                for text in options.sensitive_codes:
-                    apart = isinstance(text, str) and "," in text
-                    named += [word for word in text.split(",") if word.strip()] if apart else [text]
-                keywords["sensitive_codes"] = named
-            self.request = request = request_of(keywords, given.trajectories, policy)
-        self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
-        self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)
-
-    def protect(self) -> Release:
-        """Align the trajectories, in this process or on Spark."""
-        options, run, given = self.options, self.run, self.given
-        run.compiling("trajectories")
-        what = f"aligning the trajectories of {given.trajectories.n_patients:,} patients"
-        with run.voice.working(what), clustering_on(options.engine) as cluster:
-            return protect_trajectories(
-                given,
-                self.request,
-                seed=options.seed,
-                threads=options.threads,
-                watch=run.watch,
-                custody=custody_of(options.data, options.custodian_dir),
-                cluster=cluster,
-            )
-
-    def check(self) -> None:
-        """Raise the errors that protection would raise before the alignment."""
-        fit_to_each_other(self.given, self.request)
-
-    def recorded_values(self) -> RecordedValues | None:
-        """Return the auxiliary attributes, which are released as recorded."""
-        return RecordedValues.beside(self.given.attributes, self.given.trajectories.ids, self.options.k)
-
-    def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
-        """Return assumptions made while reading, and other notes for the user."""
-        options, given, notes = self.options, self.given, [*self.given.notes]
-        if options.on_unknown_code == "drop":
-            notes.append("lines with codes that are not in the hierarchy are dropped, as requested")
-        sensitive = frozenset() if self.request.diversity is None else self.request.diversity.codes
-        absent = sensitive - {*given.trajectories.vocabulary}
-        if absent:
-            notes.append(
-                f"{len(absent)} of {len(sensitive)} sensitive codes do not occur in the data: see that they are "
-                "spelled right"
-            )
+            request = request_of(*_settings_by_name(options, read), read.trajectories)
+        protection = TrajectoriesProtection(
+            read, request, seed=options.seed, threads=options.threads, engine=options.engine
+        )
+        protection.custody = custody_of(options.data, options.custodian_dir)
         if options.workload is not None and options.custodian_dir is None:
-            notes.append(WORKLOAD_NOTE)
-        return notes
-
-    def request_in_words(self) -> Rows:
-        """Return a summary of the request, without running it."""
-        given, request = self.given, self.request
-        return [
-            ("patients", f"{given.trajectories.n_patients:,} with {given.trajectories.codes.size:,} pairs"),
-            ("method", self.options.method),
-            ("rules", f"k = {self.options.k}"),
+            protection.assumptions = [*read.notes, WORKLOAD_NOTE]
+        protection.summary = [
+            ("patients", f"{read.trajectories.n_patients:,} with {read.trajectories.codes.size:,} pairs"),
+            ("method", options.method),
+            ("rules", f"k = {options.k}"),
             ("hierarchies", f"codes {request.code_hierarchy.spec}, ages {request.age_hierarchy.spec}"),
-            ("released as recorded", ", ".join(self.recorded) or "nothing"),
+            ("released as recorded", ", ".join(protection.recorded) or "nothing"),
         ]
+        return protection
 
 
-def request_of(keywords: Keywords, trajectories: Trajectories, policy: UtilityPolicy | None) -> TrajectoriesRequest:
+def _settings_by_name(options: TrajectoriesOptions, given: GivenTrajectories) -> tuple[Given, UtilityPolicy | None]:
+    """Return the settings that have a value, lists of codes split at commas, and the policy, parsed if it is text."""
+    codes, word = code_set(given.trajectories), options.policy
+    policy: UtilityPolicy | None = parse_policy(word, codes) if isinstance(word, str) else word
+    keywords = settings_given(options) | {"block": _block(options.block)}
+    keywords.pop("sensitive", None)
+    if options.sensitive:
+        keywords["sensitive"] = next(iter(options.sensitive))
+    if options.sensitive_codes is not None:
+        named = list[object]()
+        for text in options.sensitive_codes:
+            apart = isinstance(text, str) and "," in text
+            named += [word for word in text.split(",") if word.strip()] if apart else [text]
+        keywords["sensitive_codes"] = named
+    return keywords, None if policy is None else as_published(policy, codes)
+
+
+def request_of(keywords: Keywords, policy: UtilityPolicy | None, trajectories: Trajectories) -> TrajectoriesRequest:
     """Return the request that named settings state; hierarchies and weights are text or Python objects."""
     check_settings(TrajectoriesOptions, keywords)
     weights = keywords["weights"]
@@ -173,20 +127,6 @@ def _block(word: str | int) -> str | int:
     if not word.isascii() or not word.isdigit():
         raise WrongValue(setting("block"), "auto, off or a number of patients", repr(word))
     return int(word)
-
-
-@contextmanager
-def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
-    """Yield the function that clusters blocks on the workers of Spark; None for threads of this process."""
-    check_memory_or_spark(engine)
-    if not is_spark(engine):
-        yield None
-        return
-    from cloister.engines.spark.session import spark_session
-    from cloister.engines.spark.trajectories import cluster_on
-
-    with spark_session(engine) as session:
-        yield cluster_on(session)
 
 
 def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | None) -> Diversity | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from cloister.hierarchy import Hierarchy
@@ -26,7 +27,7 @@ from .registry import SHAPES, load
 if TYPE_CHECKING:  # anyone who only verifies or attacks loads no search
     from cloister.search.problem import Report
 
-Rows = list[tuple[str, str]]
+Rows = Sequence[tuple[str, str]]
 Options = TypeVar("Options", bound=RunOptions)
 Read = TypeVar("Read")
 
@@ -85,33 +86,37 @@ class Original:
     missing: tuple[str, ...] = field(default=(), repr=False)
 
 
-class Prepared(ABC):
-    """Data and a request, ready for protection."""
+class Protection(ABC):
+    """Data with a request, ready for protection by a method; `cloister.pipeline.protecting.protect` runs it."""
 
-    run: Run
+    kernels: str  # the compiled loops that the method needs, by their name in `cloister.kernels.compiling`
+    kernels_in_words = "the method"
     original: Original
     recorded: tuple[str, ...] = ()  # columns that are released as recorded, one row a patient
     how_read: Sequence[str] = ()  # what was changed and omitted while the data were read, for the custodian
+    assumptions: Sequence[str] = ()  # notes for the user that need no release, without full stops
+    custody: Mapping[str, object] = MappingProxyType({})  # where the data come from, for the custodian only
+    summary: Rows = ()  # the request, by subject, without values of the data
 
     @abstractmethod
-    def protect(self) -> Release:
+    def check(self) -> None:
+        """Raise every error that can be found without protecting the data."""
+
+    @abstractmethod
+    def take_steps(self, run: Run) -> Release:
         """Protect the data, and return the verified release; called once."""
 
-    @abstractmethod
-    def check(self) -> object:
-        """Raise the errors that protection would raise, as far as they can be found without it."""
+    def read_into_memory(self, _run: Run) -> "Protection | None":
+        """Return the same protection in memory, if an engine that nobody named has too little memory; None if not."""
+        return None
 
-    @abstractmethod
-    def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
+    def notes(self, _release: Release, _manifest: AnyManifest) -> Sequence[str]:
         """Return notes on the release for the user, without full stops."""
+        return self.assumptions
 
     def recorded_values(self) -> RecordedValues | None:
         """Return the values that are released as recorded, by patient; None without any, or if not in memory."""
         return None
-
-    @abstractmethod
-    def request_in_words(self) -> Rows:
-        """Return a summary of the request, by subject, without values of the data."""
 
 
 class Shape(Protocol[Options, Read]):
@@ -126,8 +131,8 @@ class Shape(Protocol[Options, Read]):
     def read(self, options: Options) -> Read:
         """Read the data as the settings state."""
 
-    def prepare(self, options: Options, run: Run, read: Read | None = None) -> Prepared:
-        """Return data and request, ready for protection; data in memory replace those that the settings name."""
+    def prepare(self, options: Options, run: Run, read: Read | None = None) -> Protection:
+        """Return data with the request; data in memory replace those that the settings name."""
 
     def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> Options:
         """Return the settings of a part: those of the job, its own, and those of its sources."""

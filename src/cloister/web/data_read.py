@@ -23,7 +23,8 @@ from cloister.io import Source, as_text, sha256
 from cloister.io.query import file_of, is_address, is_file_of_sql
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.running import JobRun, options_of
-from cloister.pipeline.table_shape import PreparedTable, rows_where_it_runs
+from cloister.pipeline.table_shape import rows_where_it_runs
+from cloister.pipeline.tables import TableInMemory
 from cloister.release.head import MANIFEST
 from cloister.results import SearchResult
 from cloister.risk.prosecutor import group
@@ -32,9 +33,9 @@ from cloister.risk.special_uniques import Separation, separation_of
 from cloister.search import load_kernels, search
 from cloister.search.problem import Candidate, SearchProblem
 from cloister.settings.reading import how_read
-from cloister.shapes.protocol import Prepared, Rows, Run, shape_of
+from cloister.shapes.protocol import Protection, Rows, Run, shape_of
 from cloister.shapes.table.format.options import FULL_DOMAIN, TableOptions
-from cloister.shapes.table.method.data import EncodedTable
+from cloister.shapes.table.method.data import EncodedTable, TableRequest
 from cloister.shapes.table.method.encode import encode
 from cloister.sources import Form, parse_profile, read_table
 
@@ -182,9 +183,9 @@ class DataRead:
             source = state.job.sources[state.job.parts[part].sources["source"]]
 
             def make() -> tuple[LevelPreview, ...]:
-                prepared = self._table(state, part)
-                hierarchy = prepared.request.quasi_identifiers[column].hierarchy
-                counted = as_text(prepared.source.frame[column]).value_counts(name="n")
+                table, request = self._table(state, part)
+                hierarchy = request.quasi_identifiers[column].hierarchy
+                counted = as_text(table.frame[column]).value_counts(name="n")
                 return preview(hierarchy, dict(counted.iter_rows()), column)
 
             key = f"levels {column} {version_of(state.text)} {stamp_of(state.path.parent, source)}"
@@ -235,7 +236,7 @@ class DataRead:
                 "both, or run the job from the command line."
             )
 
-    def prepared(self, state: JobState, part: str, job: Job | None = None) -> Prepared:
+    def prepared(self, state: JobState, part: str, job: Job | None = None) -> Protection:
         """Prepare the run of a part of a job, as saved or as edited."""
         job = job or state.job
         own, folder = job.parts[part], state.path.parent
@@ -250,19 +251,19 @@ class DataRead:
             read = self.source(folder, called, job.sources[called])
             return shape.prepare(replace(options, engine="memory"), Run(), read)
 
-    def announce(self, state: JobState, part: str, prepared: Prepared) -> Rows:
+    def announce(self, state: JobState, part: str, prepared: Protection) -> Rows:
         """Describe the run in words, with its engine and its method."""
         with self.at(state.path.parent):
             options = options_of(JobRun(state.job, state.path, state.path.parent / state.job.output), part)
-            if isinstance(options, TableOptions) and isinstance(prepared, PreparedTable):
-                return rows_where_it_runs(options, prepared)
-            return prepared.request_in_words()
+            if isinstance(options, TableOptions) and isinstance(prepared, TableInMemory):
+                return rows_where_it_runs(options, prepared.source, prepared.summary)
+            return prepared.summary
 
-    def _table(self, state: JobState, part: str) -> PreparedTable:
+    def _table(self, state: JobState, part: str) -> tuple[Source, TableRequest]:
         prepared = self.prepared(state, part)
-        if not isinstance(prepared, PreparedTable):
+        if not isinstance(prepared, TableInMemory):
             raise InputError("This page is about tables that are read into memory.")
-        return prepared
+        return prepared.source, prepared.request
 
     def beside(
         self, state: JobState, part: str, release: Path, make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made]
@@ -271,9 +272,9 @@ class DataRead:
         source = state.job.sources[state.job.parts[part].sources["source"]]
 
         def made() -> Made:
-            prepared = self._table(state, part)
-            quasi = prepared.request.quasi_identifiers
-            return make(prepared.source.frame, {name: one.hierarchy for name, one in quasi.items()})
+            table, request = self._table(state, part)
+            quasi = request.quasi_identifiers
+            return make(table.frame, {name: one.hierarchy for name, one in quasi.items()})
 
         with self.at(state.path.parent):
             stamp = f"{stamp_of(state.path.parent, source)} {sha256(release / MANIFEST)}"
@@ -297,9 +298,9 @@ class DataRead:
             key = f"measurable {part} {version_of(changed.text)} {stamp_of(state.path.parent, source)}"
 
             def make() -> Measurable:
-                prepared = self._table(changed, part)
-                load_kernels(prepared.request.kernels)
-                table, best = encode(prepared.source.frame, prepared.request, prepared.source.name), None
+                read, request = self._table(changed, part)
+                load_kernels(request.kernels)
+                table, best = encode(read.frame, request, read.name), None
                 with suppress(NoSafeRelease):
                     best = search("optimal", table.problem, time_limit=SEARCH_S)
                 return Measurable(key, table, best)

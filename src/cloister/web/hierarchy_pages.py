@@ -11,7 +11,7 @@ from cloister.hierarchy import check_rows, describe_builders
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import distinct_values, write_private
 from cloister.pipeline.table_request import BOUNDS
-from cloister.pipeline.table_shape import PreparedTable
+from cloister.pipeline.tables import TableInMemory
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, read_part, save_job, seen_or_refuse
@@ -127,7 +127,7 @@ def edit(visit: RequestContext, rows: list[list[str]] | None = None, problem: st
     """Show the labels of every value of a column at every level, to be changed; values are shown here, as they must."""
     column, spec = _column(visit)
     prepared = visit.app.data.prepared(visit.state, visit.part)
-    assert isinstance(prepared, PreparedTable)
+    assert isinstance(prepared, TableInMemory)
     if rows is None:
         values = distinct_values(prepared.source.frame[column])
         bound = prepared.request.quasi_identifiers[column].hierarchy.bind(column, values)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from cloister.errors import CloisterError
 from cloister.jobs.job import CLAIMS
-from cloister.pipeline.table_shape import PreparedTable
+from cloister.pipeline.tables import TableInMemory
 from cloister.privacy.parse import RULES
 from cloister.settings.declaration import Given
 from cloister.shapes.codes.options import DISASSOCIATION
@@ -91,8 +91,8 @@ def _describe_promise(visit: RequestContext, section: Given) -> tuple[Promised, 
     try:
         changed = visit.state.with_content(visit.state.with_section(visit.part, section))
         prepared = visit.app.data.prepared(changed, visit.part)
-        rows = prepared.request_in_words()
-        if isinstance(prepared, PreparedTable):
+        rows = prepared.summary
+        if isinstance(prepared, TableInMemory):
             rules = prepared.request.rules
             limits = [found[1] for rule in rules if (found := _documented_guarantee(type(rule)))]
             return Promised([rule.sentence() for rule in rules], list(dict.fromkeys(limits)), rows), {}

@@ -6,7 +6,8 @@ from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job import Written
-from cloister.pipeline.table_shape import PreparedTable
+from cloister.pipeline.tables import TableInMemory
+from cloister.shapes.protocol import Rows
 
 from .app import RequestContext, address, status_of
 from .check_pages import key_of
@@ -33,13 +34,14 @@ def release(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
     """Show the complete job, and describe its run."""
-    state, specs, asked_for = visit.state, _specs(), []
+    state, specs = visit.state, _specs()
+    asked_for: Rows = ()
     undecided: dict[str, str] = {}
     section = fill_section(specs, state.content, visit.form) if visit.form else state.content
     try:
         prepared = visit.app.data.prepared(state, visit.part)
         asked_for = visit.app.data.announce(state, visit.part, prepared)
-        if isinstance(prepared, PreparedTable):
+        if isinstance(prepared, TableInMemory):
             undecided = prepared.undecided
     except CloisterError as error:
         problem = problem or in_words(error)

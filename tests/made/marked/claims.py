@@ -150,7 +150,7 @@ CLAIMS = Marked(
                 f"cloister.pipeline.claims.{stage}"
                 for stage in (
                     *("prepare", "read_population", "encode", "deidentify", "lay_out", "verify"),
-                    *("facts_of", "evaluate", "describe_claims", "exact_figures", "add_provenance"),
+                    *("facts_of", "evaluate", "describe_claims", "exact_figures", "complete_manifest"),
                 )
             ),
         ),

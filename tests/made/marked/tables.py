@@ -146,7 +146,7 @@ FILES = {
 }
 STAGES = (
     "cloister.pipeline.table_shape.read_table",
-    "cloister.pipeline.table_shape.protect_table",
+    "cloister.pipeline.table_shape.TableProtection",
     "cloister.pipeline.tables.encode",
     "cloister.pipeline.tables.protect",
     "cloister.pipeline.tables.verify",
@@ -293,7 +293,7 @@ WITH_CODES = Marked(
     },
     stages={
         "protect": (
-            "cloister.pipeline.tables_with_codes.take_table",
+            "cloister.pipeline.tables_with_codes.describe_release",
             "cloister.pipeline.tables_with_codes.record_codes",
             "cloister.pipeline.tables_with_codes.protect_codes_of",
             "cloister.pipeline.tables_with_codes.exact_figures",

@@ -80,7 +80,7 @@ TRAJECTORIES = Marked(
         "protect": (
             "cloister.pipeline.trajectories_shape.read_given",
             "cloister.pipeline.trajectories_shape.usual_codes",
-            "cloister.pipeline.trajectories_shape.protect_trajectories",
+            "cloister.pipeline.trajectories_shape.TrajectoriesProtection",
             "cloister.pipeline.trajectories.fit_hierarchies",
             "cloister.pipeline.trajectories.anonymize",
             "cloister.pipeline.trajectories.order_of",

@@ -9,7 +9,8 @@ from cloister.api.attack import attack
 from cloister.attacks.attack_parts import open_release
 from cloister.attacks.claims import ABSENT, STEPS, Histories
 from cloister.errors import InputError
-from cloister.pipeline.claims import protect_claims
+from cloister.pipeline.claims import ClaimsProtection
+from cloister.pipeline.protecting import protect
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.plan import ClaimsPlan
 from cloister.verification.driver import Request
@@ -21,7 +22,7 @@ def made(tmp_path_factory):
     folder = write_files(tmp_path_factory.mktemp("claims"), n_patients=120)
     plan = ClaimsPlan.read(folder / "plan.toml")
     claims = Claims.read(folder / "patients.csv", folder / "claims.csv", plan)
-    return folder, claims, protect_claims(claims)
+    return folder, claims, protect(ClaimsProtection(claims))
 
 
 def test_claims_stand_an_attack_by_the_adversary_of_the_plan(made):

@@ -273,7 +273,7 @@ LATE = {
 @pytest.mark.parametrize("words", LATE.values(), ids=LATE)
 def test_what_would_fail_at_the_end_fails_at_once(cloister, refused, data, monkeypatch, words):
     """A place that cannot be written to is refused before any search."""
-    monkeypatch.setattr("cloister.pipeline.table_shape.protect_table", lambda *_: 1 / 0)
+    monkeypatch.setattr("cloister.pipeline.tables.protect", lambda *_: 1 / 0)
     given = ("protect", "table", data, "-k", "5", "--qi", "sex", "--undecided", "drop", "--out", "release")
 
     assert words[1].rpartition("/")[2] in refused(cloister(*given, *words))

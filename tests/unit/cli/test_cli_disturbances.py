@@ -8,7 +8,7 @@ import pytest
 
 from cloister.cli.main import run
 from cloister.engines.duckdb import DuckDBFile
-from cloister.pipeline import provenance as stages
+from cloister.pipeline import protecting as stages
 
 ROWS = "id,age,sex\n" + "".join(f"{n},{30 + n % 9},{'FM'[n % 2]}\n" for n in range(90))
 WORDS = ["protect", "table", "p.csv", "--id", "id", "--qi", "age=interval:5", "--qi", "sex", "-k", "5", "--quiet"]

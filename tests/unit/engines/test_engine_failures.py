@@ -21,7 +21,8 @@ from cloister.errors import InputError, InternalError
 from cloister.io import write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.write import write_parquet_of
-from cloister.pipeline.table_engines import protect_counted_table, protect_table_in_database
+from cloister.pipeline.protecting import protect
+from cloister.pipeline.table_engines import CountedProtection, DatabaseProtection, OpenedTable
 from cloister.release.folder import json_bytes
 
 SECRETS = ("it's", "Zoë", "p007", "back\\slash")
@@ -93,7 +94,7 @@ def test_a_lost_connection_leaves_nothing(hospital, tmp_path):
     with postgresql(query(hospital)) as database:
         cut_off(hospital)
         with pytest.raises(InputError, match="was lost") as caught:
-            protect_table_in_database(database, TABLE, request_of())
+            protect(DatabaseProtection(database, TABLE, request_of()))
 
     said_well(caught.value.message, hospital)
     assert TABLE not in tables(hospital)
@@ -111,7 +112,7 @@ def test_a_connection_lost_while_the_table_is_made(hospital, monkeypatch):
 
     monkeypatch.setattr(in_database, "_keys", cut)
     with pytest.raises(InputError, match="was lost") as caught, postgresql(query(hospital)) as database:
-        protect_table_in_database(database, TABLE, request_of())
+        protect(DatabaseProtection(database, TABLE, request_of()))
 
     said_well(caught.value.message, hospital)
     assert TABLE not in tables(hospital)
@@ -233,7 +234,7 @@ def test_a_release_in_a_database_is_checked_there(hospital, tmp_path, capsys):
 def released(path: Path, **changes: object) -> object:
     """What DuckDB makes of a file."""
     with duckdb_file(path) as engine:
-        return protect_counted_table(engine, request_of(**changes), format="csv", delimiter=",")
+        return protect(CountedProtection(OpenedTable(engine), request_of(**changes)))
 
 
 def test_a_broken_record_is_named_by_its_line(tmp_path):
@@ -281,7 +282,7 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
     request = request_of(quasi_identifiers={"age": request_of().quasi_identifiers["zip code"]}, sensitive=(), keep=())
 
     with pytest.raises(InputError, match="different records than the engine") as caught, duckdb_file(path) as engine:
-        protect_counted_table(engine, request, format="csv", delimiter=",")
+        protect(CountedProtection(OpenedTable(engine), request))
 
     assert "000000" not in caught.value.message
 

@@ -11,8 +11,9 @@ from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import suppress
 from cloister.io import Source
 from cloister.io.query import Query
-from cloister.pipeline.table_engines import protect_table_in_database
-from cloister.pipeline.tables import protect_table
+from cloister.pipeline.protecting import protect
+from cloister.pipeline.table_engines import DatabaseProtection
+from cloister.pipeline.tables import TableProtection
 from cloister.privacy import KAnonymity, LDiversity, TCloseness
 from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 from cloister.verification.folder import verify_folder
@@ -27,7 +28,7 @@ def protected(inside, tmp_path):  # noqa: F811
     url, opened, load = inside
     load(patients())
     with opened(Query(url, "select * from patients", "patients")) as database:
-        written(protect_table_in_database(database, TABLE, REQUEST), tmp_path / "released")
+        written(protect(DatabaseProtection(database, TABLE, REQUEST)), tmp_path / "released")
     return url, tmp_path / "released"
 
 
@@ -80,7 +81,7 @@ def test_an_empty_text_is_no_recorded_value(inside, request, tmp_path):  # noqa:
     load(pl.DataFrame(rows, schema=["mrn", "age", "n"], orient="row"))
     asked = TableRequest({"age": QuasiIdentifier(suppress())}, (KAnonymity(3), LDiversity(2, "n")), id="mrn")
     with opened(Query(url, "select * from patients", "patients")) as database:
-        written(protect_table_in_database(database, TABLE, replace(asked, sensitive=("n",))), tmp_path / "released")
+        written(protect(DatabaseProtection(database, TABLE, replace(asked, sensitive=("n",)))), tmp_path / "released")
     change = "case when n is null then '' when age < '25' then 'a' else 'b' end"
     run_there(url, f"update protected set n = {change}", request)
 
@@ -104,7 +105,7 @@ def test_a_table_may_have_the_name_of_a_part_of_the_script(inside, request, tmp_
     for name in ("released", "file"):
         run_there(url, f"drop table if exists {name}", request)
         with opened(Query(url, "select * from patients", "patients")) as database:
-            written(protect_table_in_database(database, name, REQUEST), tmp_path / name)
+            written(protect(DatabaseProtection(database, name, REQUEST)), tmp_path / name)
         assert verify_folder(tmp_path / name, engine=url).holds
 
 
@@ -112,7 +113,7 @@ def test_a_table_may_have_the_name_of_a_part_of_the_script(inside, request, tmp_
 def test_spark_checks_the_released_file(suffix, classic, tmp_path):
     """On Spark the same statements hold for what is released."""
     source = Source(patients(), suffix, ",", None, "patients")
-    release = protect_table(source, request_of(rules=RULES, suppression=0))
+    release = protect(TableProtection(source, request_of(rules=RULES, suppression=0)))
     release.write(tmp_path / "released")
     verdict = verify_folder(tmp_path / "released", engine=classic.word)
     assert verdict.holds
@@ -130,7 +131,7 @@ def test_a_table_is_not_looked_for_in_other_databases(url, protected):
 def test_other_shapes_have_no_engine_to_be_checked_by(tmp_path):
     """A release with its records in the folder is not looked for in a database."""
     source = Source(patients(), "csv", ",", None, "patients")
-    protect_table(source, request_of()).write(tmp_path / "released")
+    protect(TableProtection(source, request_of())).write(tmp_path / "released")
 
     with pytest.raises(InputError, match="engine names a database"):
         verify_folder(tmp_path / "released", engine="postgresql://nowhere/db")

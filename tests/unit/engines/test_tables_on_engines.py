@@ -27,8 +27,9 @@ from cloister.hierarchy import intervals, prefix, suppress
 from cloister.io import Source, read_table, write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.read import read_query
-from cloister.pipeline.table_engines import protect_counted_table, protect_table_in_database
-from cloister.pipeline.tables import protect_table
+from cloister.pipeline.protecting import protect
+from cloister.pipeline.table_engines import CountedProtection, DatabaseProtection, OpenedTable
+from cloister.pipeline.tables import TableProtection
 from cloister.privacy import DeltaPresence, KAnonymity, LDiversity, TCloseness
 from cloister.shapes.table.method.data import Ids, QuasiIdentifier, TableRequest
 from cloister.verification.folder import verify_folder
@@ -114,7 +115,7 @@ def in_memory(frame: pl.DataFrame, request: TableRequest, folder: Path, name: st
     data = folder / name
     if not data.exists():
         (write_csv if data.suffix == ".csv" else write_parquet)(frame, data)
-    release = protect_table(read_table(data), request)
+    release = protect(TableProtection(read_table(data), request))
     return Released(release.frame, *written(release, folder / "memory"))
 
 
@@ -122,7 +123,7 @@ def of_file(engine: Callable, request: TableRequest, data: Path, folder: Path) -
     """The release of a file that an engine counts."""
     with ExitStack() as stack:
         opened = stack.enter_context(engine(data))
-        release = protect_counted_table(opened, request, format=opened.format, delimiter=opened.delimiter)
+        release = protect(CountedProtection(OpenedTable(opened, opened.format, opened.delimiter), request))
         told = written(release, folder)
     data_file = next(path for path in folder.iterdir() if path.stem == "data")
     return Released(read_table(data_file).frame, *told)
@@ -187,10 +188,10 @@ def test_a_table_in_a_database_is_protected_as_in_memory(inside, asked, tmp_path
     load(patients())
     query, request = Query(url, "select * from patients", "patients"), REQUESTS[asked]
     source = Source(read_query(query), "csv", ",", None, "patients")
-    expected = protect_table(source, request)
+    expected = protect(TableProtection(source, request))
 
     with opened(query) as database:
-        release = protect_table_in_database(database, TABLE, request)
+        release = protect(DatabaseProtection(database, TABLE, request))
         manifest, _, files = written(release, tmp_path / "released")
 
     made = read_query(Query(url, f"select * from {TABLE}", "made"))
@@ -221,7 +222,7 @@ def test_a_collation_hides_no_record_from_the_verifier(inside, request, tmp_path
     load(patients())
     asked = request_of(id=None, keep=(), sensitive=(), undecided=("drop",))
     with opened(Query(url, "select * from patients", "patients")) as database:
-        written(protect_table_in_database(database, TABLE, asked), tmp_path / "released")
+        written(protect(DatabaseProtection(database, TABLE, asked)), tmp_path / "released")
     assert verify_folder(tmp_path / "released", engine=url).holds
 
     row = "ctid" if url.startswith("postgresql") else "rowid"
@@ -255,7 +256,7 @@ def test_texts_that_a_collation_takes_for_the_same_differ(inside, request, tmp_p
     expected = in_memory(patients().select("mrn", "age", "n"), asked, tmp_path)
 
     with opened(query) as database:
-        release = protect_table_in_database(database, TABLE, asked)
+        release = protect(DatabaseProtection(database, TABLE, asked))
 
     assert expected.manifest["risk"] == release.summary()["risk"]
 
@@ -322,10 +323,10 @@ def test_ids_are_counted_where_they_are(inside, change, said):
 
     with opened(Query(url, "select * from patients", "patients")) as database:
         if said is None:
-            assert protect_table_in_database(database, TABLE, request_of()).summary()["records"]["in"] == N
+            assert protect(DatabaseProtection(database, TABLE, request_of())).summary()["records"]["in"] == N
             return
         with pytest.raises(InputError, match=said):
-            protect_table_in_database(database, TABLE, request_of())
+            protect(DatabaseProtection(database, TABLE, request_of()))
 
 
 def test_presence_is_judged_by_people_elsewhere(inside, tmp_path):
@@ -336,10 +337,10 @@ def test_presence_is_judged_by_people_elsewhere(inside, tmp_path):
     rule = DeltaPresence(0.1, 0.6, population=people, name="people.csv")
     request = request_of(rules=(KAnonymity(2), rule))
     query = Query(url, "select * from patients", "patients")
-    expected = protect_table(Source(read_query(query), "csv", ",", None, "patients"), request)
+    expected = protect(TableProtection(Source(read_query(query), "csv", ",", None, "patients"), request))
 
     with opened(query) as database:
-        found = protect_table_in_database(database, TABLE, request)
+        found = protect(DatabaseProtection(database, TABLE, request))
 
     assert expected.summary()["search"]["levels"] == found.summary()["search"]["levels"]
     assert expected.summary()["records"] == found.summary()["records"]

@@ -24,7 +24,7 @@ def test_the_report_agrees_with_what_was_announced(tmp_path, method):
     """Disassociation releases every code as recorded; generalization as many as it can."""
     hospital(n=200).write(tmp_path)
     options = CodesOptions(data=tmp_path / "codes.csv", k=3, method=method, out=tmp_path / "out", accept_empty=True)
-    announced = dict(CodesShape().prepare(options, Run()).request_in_words())["released as recorded"]
+    announced = dict(CodesShape().prepare(options, Run()).summary)["released as recorded"]
     codes = write_release("codes", options, Run()).manifest["utility"]["codes"]
     report = (tmp_path / "out" / "report.html").read_text()
     stated = re.search(r">Released as recorded</th><td class=\"n\">([^<]*)<", report)[1]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 from uuid import uuid4
 
 import polars as pl
@@ -48,7 +48,7 @@ class SparkTable(Engine):
 
     session: "SparkSession" = field(repr=False)
     schema: pl.Schema = field(repr=False)
-    format: str = "csv"
+    format: Literal["csv", "parquet"] = "csv"
     delimiter: str | None = ","
     name: ClassVar[str] = "spark"
     dialect: ClassVar[str] = "spark"

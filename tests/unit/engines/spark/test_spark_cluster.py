@@ -30,7 +30,8 @@ from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.disassociation.format.data import DisassociationRequest
 from cloister.engines.spark import session
 from cloister.errors import InputError
-from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+from cloister.pipeline.protecting import protect
+from cloister.pipeline.disassociation_on_spark import CodesOnSpark, DisassociationOnSpark
 
 url, groups, commands, folder = sys.argv[1], *map(json.loads, sys.argv[2:])
 marker, session.PATIENCE_S = pathlib.Path(folder, "lost"), 3.0
@@ -53,7 +54,7 @@ def lose_all(_):
 def release(before):
     codes = CodeSets.read(pathlib.Path(folder, "codes.csv"))
     ask = lambda _: DisassociationRequest(3, 2)
-    return protect_codes_on_spark(CodesOnSpark(codes), ask, url, before=before)
+    return protect(DisassociationOnSpark(CodesOnSpark(codes), ask, url, before=before))
 
 with session.spark_session(url):
     told = [run([*command, "--engine", url]) for command in commands]

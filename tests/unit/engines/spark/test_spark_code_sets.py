@@ -16,8 +16,9 @@ from cloister.engines.spark.tables import SparkFiles
 from cloister.errors import InputError, NoSafeRelease
 from cloister.io import CodeColumns
 from cloister.kernels.horpart import Records, split_records
-from cloister.pipeline.codes import protect_codes
-from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+from cloister.pipeline.disassociation import DisassociationProtection
+from cloister.pipeline.disassociation_on_spark import CodesOnSpark, DisassociationOnSpark
+from cloister.pipeline.protecting import protect
 from cloister.shapes.codes.data import CodeSets, GivenCodes
 from cloister.shapes.disassociation.format.canonical import join_parts
 from cloister.shapes.disassociation.format.clusters_file import same_release
@@ -39,8 +40,14 @@ def test_one_part_is_released_as_memory_does(spark, tmp_path):
     wide().write_parquet(tmp_path / "codes.parquet")
     codes = CodeSets.read(tmp_path / "codes.parquet")
     request = DisassociationRequest(3, 2, inference_check=InferenceCheck.REPORT)
-    here = protect_codes(GivenCodes(codes, "codes.parquet", CodeColumns("id", "codes"), format="parquet"), request)
-    there = protect_codes_on_spark(CodesOnSpark(SparkFiles(tmp_path / "codes.parquet")), lambda _: request, spark.word)
+    here = protect(
+        DisassociationProtection(
+            GivenCodes(codes, "codes.parquet", CodeColumns("id", "codes"), format="parquet"), request
+        )
+    )
+    there = protect(
+        DisassociationOnSpark(CodesOnSpark(SparkFiles(tmp_path / "codes.parquet")), lambda _: request, spark.word)
+    )
     here.write(tmp_path / "here")
     there.write(tmp_path / "there")
 
@@ -51,7 +58,7 @@ def test_one_part_is_released_as_memory_does(spark, tmp_path):
 
 def test_parts_keep_the_promise(spark, codes, ask, tmp_path):
     """Several parts make a release that the verifier passes alone, and against the original with the crosswalk."""
-    release = protect_codes_on_spark(CodesOnSpark(codes), ask, spark.word, records_a_part=60)
+    release = protect(DisassociationOnSpark(CodesOnSpark(codes), ask, spark.word, records_a_part=60))
     release.write(tmp_path / "release", crosswalk=tmp_path / "crosswalk.csv")
     wide().write_csv(tmp_path / "codes.csv")
     cluster = release.custody.crosswalk.sort("original")["cluster"].to_numpy()
@@ -64,7 +71,7 @@ def test_parts_keep_the_promise(spark, codes, ask, tmp_path):
 
 def test_parts_are_those_of_memory_put_together(classic, codes, ask):
     """A part that is disassociated by itself in memory is what its worker makes of it."""
-    release = protect_codes_on_spark(CodesOnSpark(codes), ask, classic.word, records_a_part=60)
+    release = protect(DisassociationOnSpark(CodesOnSpark(codes), ask, classic.word, records_a_part=60))
     free = np.zeros(codes.n_codes, dtype=np.bool_)
     whole = Records(codes.offsets, codes.items, np.full(codes.n_codes, -1, dtype=np.int32), free)
     split = split_records(whole, 3, 60)
@@ -105,7 +112,7 @@ def test_nobody_is_found_in_parts(classic):
     records = [record[:3] for record in RECORDS[:24]]
     codes = CodeSets.from_records(records)
     request = DisassociationRequest(2, 2, max_cluster_size=4, numbered=False)
-    release = protect_codes_on_spark(CodesOnSpark(codes), lambda _: request, classic.word, records_a_part=10)
+    release = protect(DisassociationOnSpark(CodesOnSpark(codes), lambda _: request, classic.word, records_a_part=10))
 
     assert release.custody.figures["parts"] > 1
     assert oracle.unprotected([frozenset(record) for record in records], oracle.written(release.clusters), 2, 2) == {}
@@ -113,10 +120,10 @@ def test_nobody_is_found_in_parts(classic):
 
 def test_order_and_places_of_records_tell_nothing(classic, codes, ask):
     """Records in another order, from a frame of many partitions, give the same release."""
-    expected = protect_codes_on_spark(CodesOnSpark(codes), ask, classic.word, records_a_part=60)
+    expected = protect(DisassociationOnSpark(CodesOnSpark(codes), ask, classic.word, records_a_part=60))
     shuffled = wide().sample(fraction=1, shuffle=True, seed=9)
     frame = classic.session.createDataFrame(shuffled.to_arrow()).repartition(5)
-    release = protect_codes_on_spark(CodesOnSpark(frame), ask, "auto", records_a_part=60)
+    release = protect(DisassociationOnSpark(CodesOnSpark(frame), ask, "auto", records_a_part=60))
 
     assert same_release(expected.clusters, release.clusters)
     assert expected.frame.equals(release.frame)
@@ -124,7 +131,7 @@ def test_order_and_places_of_records_tell_nothing(classic, codes, ask):
 
 def test_one_code_a_line_is_one_set_a_patient(spark, codes, ask):
     """A frame with one code a line gives what one line a patient gives."""
-    expected = protect_codes_on_spark(CodesOnSpark(codes), ask, spark.word)
+    expected = protect(DisassociationOnSpark(CodesOnSpark(codes), ask, spark.word))
     frame = spark.session.createDataFrame(long().to_arrow())
 
     assert same_release(expected.clusters, cl.protect_codes(frame, k=3).clusters)
@@ -137,7 +144,7 @@ def test_occurrences_are_numbered(classic, tmp_path):
     codes = CodeSets.read(tmp_path / "codes.csv", repeats=True)
     request = DisassociationRequest(3, 2, numbered=False)
     source = CodesOnSpark(SparkFiles(tmp_path / "codes.csv"), repeats=True)
-    release = protect_codes_on_spark(source, lambda _: request, classic.word)
+    release = protect(DisassociationOnSpark(source, lambda _: request, classic.word))
 
     assert same_release(disassociate(codes, request).released, release.clusters)
 
@@ -150,7 +157,9 @@ def test_a_folder_of_files_is_one_source(classic, codes, ask, tmp_path):
     wide()[100:].write_csv(folder / "b.csv.gz", compression="gzip")
     expected = disassociate(codes, DisassociationRequest(3, 2)).released
 
-    assert same_release(expected, protect_codes_on_spark(CodesOnSpark(SparkFiles(folder)), ask, classic.word).clusters)
+    assert same_release(
+        expected, protect(DisassociationOnSpark(CodesOnSpark(SparkFiles(folder)), ask, classic.word)).clusters
+    )
 
 
 def test_settings_are_kept(classic, codes):
@@ -174,12 +183,12 @@ def test_missing_codes(classic, tmp_path):
     frame.write_parquet(tmp_path / "codes.parquet")
     place, request = SparkFiles(tmp_path / "codes.parquet"), DisassociationRequest(3, 2, drop_empty=True)
     source = CodesOnSpark(place, missing=("NA",), drop_empty=True)
-    release = protect_codes_on_spark(source, lambda _: request, classic.word)
+    release = protect(DisassociationOnSpark(source, lambda _: request, classic.word))
 
     assert release.summary()["records"] == {"in": 304, "released": 300, "suppressed": 4}
     assert same_release(disassociate(CodeSets.from_records(RECORDS), request).released, release.clusters)
     with pytest.raises(InputError, match=r"4 of 304 patients in codes\.parquet have no code"):
-        protect_codes_on_spark(replace(source, drop_empty=False), lambda _: request, classic.word)
+        protect(DisassociationOnSpark(replace(source, drop_empty=False), lambda _: request, classic.word))
 
 
 BAD = {
@@ -200,7 +209,7 @@ def test_bad_input_is_refused(classic, ask, case):
     columns, message = BAD[case]
     frame = classic.session.createDataFrame(pl.DataFrame(columns).to_arrow())
     with pytest.raises(InputError, match=message) as refusal:
-        protect_codes_on_spark(CodesOnSpark(frame), ask, "auto")
+        protect(DisassociationOnSpark(CodesOnSpark(frame), ask, "auto"))
 
     assert "SEC" not in refusal.value.message
     assert (refusal.value.__cause__, refusal.value.__context__) == (None, None)
@@ -210,13 +219,13 @@ def test_other_encodings_are_refused(classic, ask, tmp_path):
     """Bytes that are not UTF-8 are no silent replacement characters."""
     (tmp_path / "codes.csv").write_bytes(b"id,codes\n" + b"1,a\n" * 400_000 + "é,b\n".encode("latin-1"))
     with pytest.raises(InputError, match="not in UTF-8"):
-        protect_codes_on_spark(CodesOnSpark(SparkFiles(tmp_path / "codes.csv")), ask, classic.word)
+        protect(DisassociationOnSpark(CodesOnSpark(SparkFiles(tmp_path / "codes.csv")), ask, classic.word))
 
 
 def test_fewer_than_k_records(classic, ask):
     """Fewer than k records cannot be released."""
     with pytest.raises(NoSafeRelease, match="k is 3, but there are 2 records"):
-        protect_codes_on_spark(CodesOnSpark(CodeSets.from_records([["a"], ["b"]])), ask, classic.word)
+        protect(DisassociationOnSpark(CodesOnSpark(CodeSets.from_records([["a"], ["b"]])), ask, classic.word))
 
 
 def test_what_a_worker_refuses_is_told(classic, codes):

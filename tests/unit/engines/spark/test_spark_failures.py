@@ -11,13 +11,14 @@ from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.engines.spark.session import spark_session
 from cloister.engines.spark.tasks import quiet
 from cloister.errors import InputError, InternalError
-from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+from cloister.pipeline.disassociation_on_spark import CodesOnSpark, DisassociationOnSpark
+from cloister.pipeline.protecting import protect
 
 
 @pytest.fixture
 def failing(codes, ask):
     """Protect, with something that happens in a worker before the first part."""
-    return lambda word, before: protect_codes_on_spark(CodesOnSpark(codes), ask, word, before=before)
+    return lambda word, before: protect(DisassociationOnSpark(CodesOnSpark(codes), ask, word, before=before))
 
 
 def test_a_worker_that_dies(spark, failing, capfd):
@@ -66,7 +67,7 @@ def test_files_that_are_gone(classic, ask, tmp_path):
 
     (tmp_path / "codes.parquet").write_bytes(b"PAR1 this is none PAR1")
     with pytest.raises(InputError, match=r"Spark could not read codes\.parquet") as refusal:
-        protect_codes_on_spark(CodesOnSpark(SparkFiles(tmp_path / "codes.parquet")), ask, classic.word)
+        protect(DisassociationOnSpark(CodesOnSpark(SparkFiles(tmp_path / "codes.parquet")), ask, classic.word))
 
     assert str(tmp_path) not in refusal.value.message
 

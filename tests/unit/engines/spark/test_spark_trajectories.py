@@ -1,6 +1,7 @@
 """Trajectories on Spark: the release of the memory engine, whoever clusters the blocks."""
 
 import os
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from cloister.engines.spark.trajectories import cluster_on
 from cloister.errors import InputError, InternalError
 from cloister.hierarchy import suppress
 from cloister.kernels.clusters import Groups, Sequences
-from cloister.pipeline.trajectories import protect_trajectories
+from cloister.pipeline.protecting import protect
+from cloister.pipeline.trajectories import TrajectoriesProtection
 from cloister.shapes.trajectories.format.data import Trajectories, TrajectoriesRequest
 from cloister.shapes.trajectories.format.request import GivenTrajectories
 from cloister.shapes.trajectories.method.protect import check_groups
@@ -36,12 +38,13 @@ def test_blocks_on_workers_are_blocks_in_memory(spark, trajectories):
     assert there.verify().holds
 
 
-def test_a_worker_that_dies(classic, trajectories, capfd):
+def test_a_worker_that_dies(classic, trajectories, capfd, monkeypatch):
     """A worker that dies while it clusters is one error, and nothing is said on any stream."""
     request = TrajectoriesRequest(3, suppress(), suppress(), block=15)
     cluster = cluster_on(classic.session, lambda _: os._exit(3))
+    monkeypatch.setattr("cloister.pipeline.trajectories.clustering_on", lambda _engine: nullcontext(cluster))
     with pytest.raises(InputError, match="a worker died or failed"):
-        protect_trajectories(GivenTrajectories(trajectories), request, cluster=cluster)
+        protect(TrajectoriesProtection(GivenTrajectories(trajectories), request))
 
     assert tuple(capfd.readouterr()) == ("", "")
 

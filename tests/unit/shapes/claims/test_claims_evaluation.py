@@ -16,7 +16,8 @@ from tests.made.tampering import restated
 from tests.oracles import claims_steps as oracle
 
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
-from cloister.pipeline.claims import protect_claims
+from cloister.pipeline.claims import ClaimsProtection
+from cloister.pipeline.protecting import protect
 from cloister.release.manifest import parse_manifest
 from cloister.report.page import assumed_words
 from cloister.shapes.claims.format.data import PATIENT, claims_of
@@ -83,7 +84,7 @@ def test_three_safe_parts_of_one_person_are_checked_together():
     encoding = encode(prepare(data).claims)
     joined = lay_out(data, encoding, ReleasedClaims.everything(encoding.claims), (0, 0, 0))
     for shown in range(3):
-        told = protect_claims(three_parts([int(part != shown) for part in range(3)])).summary()
+        told = protect(ClaimsProtection(three_parts([int(part != shown) for part in range(3)]))).summary()
         risk = ClaimsRisk.model_validate_json(json.dumps(told["risk"]))
         found = verify(joined.files, ClaimsPromise(joined.form, data.plan, risk))
 
@@ -97,8 +98,8 @@ def test_three_safe_parts_of_one_person_are_checked_together():
 def test_safe_parts_that_meet_are_refused_or_repaired():
     """At all three values nothing is released; where levels are free, one part gives way, and the report says why."""
     with pytest.raises(NoSafeRelease):
-        protect_claims(three_parts((0, 0, 0)))
-    release = protect_claims(three_parts(("0-1", "0-1", "0-1")))
+        protect(ClaimsProtection(three_parts((0, 0, 0))))
+    release = protect(ClaimsProtection(three_parts(("0-1", "0-1", "0-1"))))
     found = attacks(release)
     levels = release.summary()["choice"]["levels"]
     around = {row["node"]: row for row in release.custody.figures["around"]}
@@ -148,7 +149,7 @@ def registered(tmp_path):
 def test_a_register_of_the_population_is_matched(registered):
     """Voters by class: |J|/N, equation (2) as printed, those released; others who fit scaled up; told and checked."""
     folder, section = registered
-    release = protect_claims(three_parts((0, "0-1", "0-1"), section, folder))
+    release = protect(ClaimsProtection(three_parts((0, "0-1", "0-1"), section, folder)))
     told = release.summary()["sensitivity"]["voter_list"]
     missed = sum(comb(160 - people, 32) / comb(160, 32) for people in (100, 60))
     scaled = [1 / (1 + 7 * (people - 1) / 15) for people in (100, 60)]

@@ -11,7 +11,8 @@ import pytest
 from tests.made.claims_files import DIAGNOSES, PLAN
 
 from cloister.io import Source
-from cloister.pipeline.claims import protect_claims
+from cloister.pipeline.claims import ClaimsProtection
+from cloister.pipeline.protecting import protect
 from cloister.shapes.claims.format.data import claims_of
 from cloister.shapes.claims.format.facts import counts_of
 from cloister.shapes.claims.format.plan import parse_plan
@@ -127,7 +128,7 @@ def test_nothing_told_less_the_files_leaves_fewer_than_k(treatment):
     text = text.replace("power = 3", f'power = 2\nflag_aware = "{flag_aware}"')
     text = text.replace("repeats = 5", "repeats = 2")
     text += f'draws = 1000\nmax_flag_rate = {most}\n[suppression]\nmost_removed = 0.3\ntreatment = "{treatment}"\n'
-    release = protect_claims(claims(people(of_own_sex=few), text))
+    release = protect(ClaimsProtection(claims(people(of_own_sex=few), text)))
     manifest, secret = release.summary(), release.custody.figures
 
     assert secret["records"]["lost"][:2] == [54, 4]

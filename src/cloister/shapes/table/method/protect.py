@@ -54,6 +54,10 @@ class TableRelease(DataFileRelease):
         """Return the verdict on the protected records."""
         return self._check(self.frame)
 
+    def recheck_records(self, frame: pl.DataFrame) -> Verdict:
+        """Return the verdict on records in any kind of text."""
+        return self._check(frame)
+
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on the data file."""
         return self._check(self.read_written(folder))
@@ -105,6 +109,10 @@ class DatabaseRelease(TableRelease):
 
     table: str = field(kw_only=True)
     made: TableInDatabase = field(repr=False, kw_only=True)
+
+    def recheck(self) -> Verdict:
+        """Return the verdict on the tally of the protected table."""
+        return self._check(self.made.tally)
 
     def commit(self, partial: Path) -> None:
         """Keep the protected table in the database, after noting its name."""

@@ -1,8 +1,9 @@
-"""The pipeline of code sets on Spark: disassociated there by parts, combined and verified here."""
+"""Protection of code sets on Spark: disassociated there by parts, combined and verified here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -13,13 +14,15 @@ from cloister.engines.spark.session import session_of, spark_session
 from cloister.engines.spark.tasks import forget
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
-from cloister.results import Stopwatch
 from cloister.shapes.codes.data import CodeSets, GivenCodes
 from cloister.shapes.disassociation.format.data import DisassociationRequest, ProtectedCodes
-from cloister.shapes.disassociation.method.release import CodesRelease
+from cloister.shapes.protocol import Original, Run
 
-from .codes import verified_codes
+from .disassociation import ChunkedCodes, DisassociationProtection
 from .output_paths import IN_MEMORY
+
+if TYPE_CHECKING:
+    pass
 
 Ask = Callable[[GivenCodes], DisassociationRequest]
 
@@ -36,38 +39,57 @@ class CodesOnSpark:
     with_ids: bool = True  # whether ids are kept for a crosswalk
 
 
-def protect_codes_on_spark(
-    source: CodesOnSpark,
-    ask: Ask,
-    engine: str,
-    *,
-    seed: int = 0,
-    watch: Stopwatch | None = None,
-    custody: Mapping[str, object] | None = None,
-    records_a_part: int = RECORDS_A_PART,
-    before: Before | None = None,
-) -> CodesRelease:
-    """Protect code sets on Spark by disassociation, and return the verified release.
+class DisassociationOnSpark(DisassociationProtection):
+    """Code sets that become chunks on Spark: by parts, which are combined and verified here."""
 
-    ``ask``: from code sets of one record that holds every code, which is all that is known here, to what is asked
-    """
-    watch = watch or Stopwatch()
-    with session_of(source.data) if is_spark_frame(source.data) else spark_session(engine) as session:
-        with watch.stage("read"):
-            given, blocks = _read_codes(session, source)
-        try:
-            with watch.stage("encode"):
-                request = _check_request(ask(given))
-            with watch.stage("protect"):
-                parted = disassociate_blocks(
-                    blocks, request, repeats=given.codes.repeats, records_a_part=records_a_part, before=before
-                )
-        finally:
-            forget(blocks.frame)
-    # What is left to do where all parts are here is without Spark.
-    protected = ProtectedCodes(parted.released, parted.released.sizes[:0].astype("int32"), parted.figures)
-    known = {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts} | dict(custody or {})
-    return verified_codes(given, request, protected, None, parted.crosswalk, seed, watch, known)
+    doing = "disassociating code sets on Spark"
+    _blocks: Blocks
+
+    def __init__(
+        self,
+        source: CodesOnSpark,
+        ask: Ask,
+        engine: str,
+        *,
+        seed: int = 0,
+        records_a_part: int = RECORDS_A_PART,
+        before: Before | None = None,
+    ) -> None:
+        """Set ``ask``: the function from code sets of one record that contains every code to the request."""
+        self.source, self.ask, self.engine, self.seed = source, ask, engine, seed
+        self.records_a_part, self.before = records_a_part, before
+        self.original, self._opened = Original(None), ExitStack()
+
+    def check(self) -> None:
+        """Do nothing: all checks that need no records were made before."""
+
+    def encode(self) -> GivenCodes:
+        """Let Spark read the code sets; one record that contains every code is all that is known here."""
+        data, engine = self.source.data, self.engine
+        with ExitStack() as stack:
+            session = stack.enter_context(session_of(data) if is_spark_frame(data) else spark_session(engine))
+            self.given, self._blocks = _read_codes(session, self.source)
+            stack.callback(forget, self._blocks.frame)
+            self.assumptions = self.given.notes
+            self.request = _check_request(self.ask(self.given))
+            self._opened = stack.pop_all()
+        return self.given
+
+    def protect(self, given: GivenCodes, _run: Run) -> ChunkedCodes:
+        """Disassociate the code sets, one partition at a time."""
+        blocks = self._blocks
+        with self._opened:
+            parted = disassociate_blocks(
+                blocks,
+                self.request,
+                repeats=given.codes.repeats,
+                records_a_part=self.records_a_part,
+                before=self.before,
+            )
+        # What is left to do where all parts are here is without Spark.
+        protected = ProtectedCodes(parted.released, parted.released.sizes[:0].astype("int32"), parted.figures)
+        exact = {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}
+        return ChunkedCodes(protected, None, parted.crosswalk, exact)
 
 
 def _read_codes(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:
