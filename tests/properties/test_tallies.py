@@ -7,9 +7,20 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 from cloister.errors import InputError
-from cloister.io import RECORDS, as_text, first_records, n_records, read_table, tally_rows, write_csv, write_parquet
-from cloister.io import tally as large
-from cloister.io.tally import is_as_written, packed_frame, read_packed, read_runs, read_tally, write_runs
+from cloister.io import (
+    RECORDS,
+    as_text,
+    batches,
+    first_records,
+    n_records,
+    read_table,
+    runs,
+    tally_rows,
+    write_csv,
+    write_parquet,
+)
+from cloister.io.batches import is_as_written, packed_frame, read_packed
+from cloister.io.runs import read_runs, read_tally, write_runs
 
 TEXTS = st.sampled_from([None, "a", "b", 'q"x', "c,d", "two\nlines", " ", "é"])
 
@@ -31,7 +42,8 @@ def sorted_tables(draw, with_id):
 @pytest.fixture(autouse=True, params=[1, 3, 1000])
 def piece(request, monkeypatch):
     """How many records are held at a time."""
-    monkeypatch.setattr(large, "ROWS_AT_ONCE", request.param)
+    for module in (batches, runs):
+        monkeypatch.setattr(module, "ROWS_AT_ONCE", request.param)
 
 
 @pytest.mark.sampled(6)
@@ -129,8 +141,8 @@ def test_a_file_read_by_lines_is_the_table(tmp_path_factory, rows):
     lines = ["" if row is None else f"{row[0]},{row[1] or ''}" for row in rows]
     path.write_text("\n".join(["x,y", *lines, ""]))
     with pytest.MonkeyPatch.context() as small:
-        small.setattr(large, "LARGE_BYTES", 0)
-        small.setattr(large, "BYTES_AT_ONCE", 5)
+        small.setattr(batches, "LARGE_BYTES", 0)
+        small.setattr(batches, "BYTES_AT_ONCE", 5)
         expected, found = _read_or_refused(read_table, path), _read_or_refused(read_packed, path)
 
     if isinstance(expected, str) or isinstance(found, str):

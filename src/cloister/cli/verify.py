@@ -13,8 +13,9 @@ from cloister.cli.options import ExportOptions, VerifyOptions
 from cloister.cli.output import Screen, print_json, say
 from cloister.errors import InputError, NotChecked
 from cloister.io import Source
+from cloister.io.batches import is_large
 from cloister.io.query import is_address
-from cloister.io.tally import is_large, read_tally
+from cloister.io.runs import read_tally
 from cloister.jobs.manifest import JOB, only_part, part_names, promises_of_folder
 from cloister.pipeline.output_paths import release_at
 from cloister.release.head import UNBOUND_REPORT, WITH_CODES

@@ -19,7 +19,7 @@ from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.hierarchy import ROOT
 from cloister.io import RECORDS, as_text, is_tally, note_table, records_of, table_columns, with_records_of
 from cloister.io.columns import pack_text
-from cloister.io.tally import read_runs, write_runs
+from cloister.io.runs import read_runs, write_runs
 from cloister.release.figures import OriginalCounts
 from cloister.release.release import DataFileRelease
 from cloister.results import Verdict

@@ -12,8 +12,9 @@ from cloister.errors import InputError, name_few, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
+from cloister.io.batches import is_large
 from cloister.io.columns import check_columns
-from cloister.io.tally import is_large, read_runs
+from cloister.io.runs import read_runs
 from cloister.release.folder import read_data
 from cloister.results import Caveat, Verdict
 from cloister.shapes.table.format.facts import DerivedTable, class_sizes, facts_of

@@ -43,7 +43,7 @@ def verify(
 
     Parameters
     ----------
-    frame : the released table as read from its file, or its tally in that order (`cloister.io.tally.read_runs`)
+    frame : the released table as read from its file, or its tally in that order (`cloister.io.runs.read_runs`)
     every_rule : whether a rule that cannot be recomputed is a failure
     findings : what the script found in the files of the release; without them, it is run on the table
     """
