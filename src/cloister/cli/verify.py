@@ -12,7 +12,7 @@ from cloister.cli.hierarchy import columns_named, hierarchies_named
 from cloister.cli.options import ExportOptions, VerifyOptions
 from cloister.cli.output import Screen, print_json, say
 from cloister.errors import InputError, NotChecked
-from cloister.io import Source
+from cloister.io import Source, Tally
 from cloister.io.batches import is_large
 from cloister.io.query import is_address
 from cloister.io.runs import read_tally
@@ -129,7 +129,9 @@ def typed_or_none(manifest: Manifest) -> "AnyManifest | None":
     return None
 
 
-def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> pl.DataFrame:
+def _original(
+    options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]
+) -> pl.DataFrame | Tally:
     """The original of a table, or the tally of what was released of it where it is better not read whole."""
     path = options.original
     assert path is not None

@@ -9,6 +9,9 @@ from cloister.io.query import Query, is_address
 from cloister.io.read import read_table
 from cloister.io.tally import (
     RECORDS,
+    Tally,
+    as_tally,
+    concat_tallies,
     count_records,
     first_records,
     is_tally,
@@ -31,9 +34,9 @@ from cloister.io.write import (
 
 __all__ = [
     "RECORDS", "CodeColumns", "CodeSource", "EventColumns", "EventSource", "NativeFrame", "Place", "Query", "Source",
-    "appearing", "as_text", "code_events", "code_lists", "count_records", "distinct_values", "first_records",
-    "formula_columns", "from_native", "is_address", "is_taken", "is_tally", "n_records", "note_table", "plain_columns",
-    "private_file", "read_table", "records_of", "release_folder",
+    "Tally", "appearing", "as_tally", "as_text", "code_events", "code_lists", "concat_tallies", "count_records",
+    "distinct_values", "first_records", "formula_columns", "from_native", "is_address", "is_taken", "is_tally",
+    "n_records", "note_table", "plain_columns", "private_file", "read_table", "records_of", "release_folder",
     "remove_dead_partials", "sha256", "table_columns", "tally_rows", "with_records_of", "without_formulas", "write_csv",
     "write_parquet", "write_private",
 ]  # fmt: skip

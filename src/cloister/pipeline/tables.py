@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from cloister.io import Source, as_text, is_tally, n_records
+from cloister.io import Source, as_tally, as_text, is_tally, n_records
 from cloister.io.foreign import interruptible
 from cloister.release.release import CustodianFiles
 from cloister.report.release_warnings import describe_unique
@@ -158,13 +158,17 @@ def take_encoded(
         # What the manifest promises is verified, and beside it what it does not publish.
         limit = suppression_limit(request.suppression, n)
         guarantee = replace(guarantee_of(derived.stated), suppressed=protected.suppressed, limit=limit)
-        check = partial(
+        verified = partial(
             verify,
             guarantee=guarantee,
             original=replace(original_of(table, request), records=protected.originals),
             populations=populations_of(table, request),
             every_rule=True,
         )
+
+        def check(frame: pl.DataFrame) -> Verdict:
+            return verified(as_tally(frame))
+
         require_verified(check(protected.frame))
     with watch.stage("measure"):
         notes = [*empty_column_notes(table, request, derived.stated, source), *of_sets]

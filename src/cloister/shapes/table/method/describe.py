@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
-from cloister.io import as_text, is_tally, n_records
+from cloister.io import Tally, as_tally, as_text, is_tally, n_records
 from cloister.privacy import TCloseness
 from cloister.release.figures import Counts, OriginalCounts
 from cloister.release.masking import must_mask
@@ -134,7 +134,7 @@ def describe_table(
     """
     settings, search = _settings(request, table.roles, source), protected.search
     released = protected.frame.filter(protected.originals.is_not_null())
-    facts = facts_of(released, settings, request.patients)
+    facts = facts_of(as_tally(released), settings, request.patients)
     utility = public_utility(exact, table, protected, request)
     is_masked = must_mask(protected.suppressed, request.k)
 
@@ -170,7 +170,7 @@ def describe_table(
         risk=facts.risk,
         search=None if search is None else _search(search, table.roles, request, utility, is_masked=is_masked),
     )
-    return DerivedTable(protected.frame, released, stated, facts)
+    return DerivedTable(as_tally(protected.frame), as_tally(released), stated, facts)
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
@@ -269,7 +269,7 @@ def original_of(table: EncodedTable, request: TableRequest) -> OriginalTable:
                     f"{rule.spec}. Name them apart, or keep one.",
                     column=rule.column,
                 )
-    return OriginalTable(table.frame, table.hierarchies, groups)
+    return OriginalTable(as_tally(table.frame), table.hierarchies, groups)
 
 
 def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, OriginalTable]:
@@ -279,7 +279,7 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
     for rule in populations_in(request.rules):
         frame, name = population_frame(rule), str(rule.name)
         if name not in found:
-            found[name] = OriginalTable(frame, bound_hierarchies(frame, hierarchies))
+            found[name] = OriginalTable(Tally(frame), bound_hierarchies(frame, hierarchies))
         elif not found[name].frame.equals(frame):
             raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found
@@ -295,7 +295,9 @@ def original_counts(table: EncodedTable, guarantee: Guarantee) -> OriginalCounts
         hierarchy = table.hierarchies[column]
         label_of = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))
         found: dict[str | None, int] = {}
-        for value, count in count_labels(table.frame, column).items():
+        for value, count in count_labels(as_tally(table.frame), column).items():
             found[label_of[value]] = found.get(label_of[value], 0) + count
         labels[column] = found
-    return OriginalCounts(class_sizes(table.frame, list(table.hierarchies), guarantee.id and guarantee.patient), labels)
+    return OriginalCounts(
+        class_sizes(as_tally(table.frame), list(table.hierarchies), guarantee.id and guarantee.patient), labels
+    )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import as_text, distinct_values, n_records, records_of
+from cloister.io import as_tally, as_text, distinct_values, n_records, records_of
 from cloister.release.masking import must_mask
 from cloister.results import Utility
 from cloister.shapes.table.format.facts import class_sizes
@@ -40,9 +40,10 @@ def measure_utility(
     table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
     """
     columns = tuple(
-        measure_column_loss(labels, hierarchy, levels[column], suppressed) for column, hierarchy in hierarchies.items()
+        measure_column_loss(as_tally(labels), hierarchy, levels[column], suppressed)
+        for column, hierarchy in hierarchies.items()
     )
-    losses = aggregate_losses(columns, class_sizes(labels, list(hierarchies)), suppressed, request.weights)
+    losses = aggregate_losses(columns, class_sizes(as_tally(labels), list(hierarchies)), suppressed, request.weights)
     if table_loss is not None:
         losses.setdefault(request.loss.name, table_loss)
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
@@ -75,8 +76,10 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
         name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals[name]))
         for name in table.hierarchies
     }
-    columns = [measure_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
-    losses = aggregate_losses(columns, class_sizes(released, list(hierarchies)), suppressed, request.weights)
+    columns = [
+        measure_column_loss(as_tally(labels), hierarchies[one.column], one.levels, suppressed) for one in exact.columns
+    ]
+    losses = aggregate_losses(columns, class_sizes(as_tally(released), list(hierarchies)), suppressed, request.weights)
     for name in exact.losses.keys() - losses.keys():  # of the whole table
         is_estimated = bool(protected.suppressed) or request.loss.looks_within_classes
         losses[name] = exact.losses[name]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.hierarchy import ROOT
-from cloister.io import RECORDS, as_text, is_tally, note_table, records_of, table_columns, with_records_of
+from cloister.io import RECORDS, as_tally, as_text, is_tally, note_table, records_of, table_columns, with_records_of
 from cloister.io.columns import pack_text
 from cloister.io.runs import read_runs, write_runs
 from cloister.release.figures import OriginalCounts
@@ -74,12 +74,13 @@ class TalliedRelease(TableRelease):
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write the data file, some records at a time."""
         data = folder / f"data.{self.format}"
-        write_runs(self.frame, data, self.delimiter_written(), self.id_column)
+        write_runs(as_tally(self.frame), data, self.delimiter_written(), self.id_column)
         return (data.name,)
 
     def read_written(self, folder: Path) -> pl.DataFrame:
         """Return the runs of records, read back from a folder."""
-        return read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column)
+        runs = read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column)
+        return runs.frame.with_columns(runs.weights.alias(RECORDS))
 
 
 class TableInDatabase(Protocol):

@@ -3,7 +3,7 @@
 import polars as pl
 
 from cloister.hierarchy import ROOT
-from cloister.io import as_text, records_of
+from cloister.io import as_tally, as_text, records_of
 from cloister.shapes.table.format.facts import count_complete
 
 from .data import EncodedTable, ProtectedTable
@@ -45,7 +45,7 @@ def describe_lost(table: EncodedTable, protected: ProtectedTable, vanished: Vani
         notes.append(f"Of {name}, {named}{more} {'is' if len(gone) == 1 else 'are'} nowhere in the release")
     empty = [name for name in table.hierarchies if protected.labels[name].cast(pl.String).eq(ROOT).all()]
     names, n = [name for name in table.hierarchies if name not in empty], int(records_of(protected.labels).sum())
-    if names and (complete := count_complete(protected.labels, names)) < n:
+    if names and (complete := count_complete(as_tally(protected.labels), names)) < n:
         but = f" but {', '.join(empty)}" if empty else ""
         notes.append(f"{complete:,} of {n:,} released records have a value in every quasi-identifier{but}")
     return notes
