@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 from cloister.errors import InputError
-from cloister.io import Tally, as_text, batches, read_table, runs, write_csv, write_parquet
-from cloister.io.batches import is_as_written, packed_frame, read_packed
-from cloister.io.runs import read_runs, read_tally, write_runs
+from cloister.io import Tally, as_text, batches, read_table, write_csv, write_parquet
+from cloister.io.batches import is_as_written, packed_frame, read_packed, read_runs, read_tally, write_runs
 from cloister.io.tally import concat_tallies
 
 TEXTS = st.sampled_from([None, "a", "b", 'q"x', "c,d", "two\nlines", " ", "é"])
@@ -44,8 +43,7 @@ def sorted_tables(draw, with_id):
 @pytest.fixture(autouse=True, params=[1, 3, 1000])
 def piece(request, monkeypatch):
     """How many records are held at a time."""
-    for module in (batches, runs):
-        monkeypatch.setattr(module, "ROWS_AT_ONCE", request.param)
+    monkeypatch.setattr(batches, "ROWS_AT_ONCE", request.param)
 
 
 @pytest.mark.sampled(6)

@@ -144,4 +144,4 @@ def _on_spark(frame: Any, options: TableOptions, run: Run, id_key: bytes | None)
             release = protect_counted_table(
                 table, request, format="csv", delimiter=",", seed=options.seed, progress=progress, watch=run.watch
             )
-    return replace(release, data=back(frame, release.frame, release.id_column))
+    return replace(release, data=back(frame, release.tally, release.id_column))

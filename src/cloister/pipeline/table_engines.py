@@ -15,7 +15,7 @@ from cloister.engines.choice import ChosenEngine, name_of_table
 from cloister.engines.in_database import Database, Making, Recoded, fetch_released, make, n_changed
 from cloister.engines.statements import Engine, count_ids, fetch_tally, names_of, unique_share
 from cloister.errors import InputError, InternalError, Message, TooLittleMemory, setting
-from cloister.io import RECORDS, as_text, records_of, table_columns
+from cloister.io import Tally, as_text
 from cloister.io.foreign import interruptible
 from cloister.io.query import Query
 from cloister.release.folder import TABLE
@@ -149,7 +149,7 @@ class PreparedOnEngine(PreparedRequest):
 
     def values(self, column: str) -> pl.Series:
         """Return the distinct values of a column."""
-        return fetch_tally(self.table.engine, [column])[column]
+        return fetch_tally(self.table.engine, [column]).frame[column]
 
     def check(self) -> None:
         """Raise the errors that protection would raise before its search."""
@@ -168,7 +168,7 @@ class PreparedOnEngine(PreparedRequest):
 class CountedTable:
     """The counted records of a table, with the roles of its columns."""
 
-    tally: pl.DataFrame  # of the released columns; those that were not counted are in it as missing
+    tally: Tally  # of the released columns; those that were not counted are in it as missing
     roles: Mapping[str, Role]
     # released columns that were not counted: an id that becomes a number, and what stays where it is
     uncounted: tuple[str, ...] = ()
@@ -211,7 +211,7 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
     )
     tally = fetch_tally(engine, [column for column in shown if column not in uncounted])
     nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in uncounted]
-    return CountedTable(tally.with_columns(nothing).select([*shown, RECORDS]), roles, uncounted)
+    return CountedTable(tally.replace_rows(tally.frame.with_columns(nothing).select(shown)), roles, uncounted)
 
 
 @dataclass
@@ -249,7 +249,7 @@ class _Made:
             )
 
     @cached_property
-    def tally(self) -> pl.DataFrame:
+    def tally(self) -> Tally:
         """The tally of the protected table, in the order of its values; what was not counted is missing.
 
         Counted once, from the table that will stay: nobody else can change it inside the transaction.
@@ -259,19 +259,17 @@ class _Made:
         if {*self.stayed()} - {self.id_column} and (changed := database.fetch(n_changed(database, making)).item()):
             raise InternalError(f"{changed} records of the protected table are none of the original.")
         here = [column for column in making.columns if column not in self.counted.uncounted]
-        frame = fetch_released(database, making.table, here)
-        texts = pl.DataFrame([as_text(frame[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(here)])
-        frame = frame[texts.select(pl.arg_sort_by(*texts.columns)).to_series()]
-        return self._with_uncounted(frame)
+        found = fetch_released(database, making.table, here)
+        texts = pl.DataFrame([as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(found.frame)])
+        return self._with_uncounted(found.gather(texts.select(pl.arg_sort_by(*texts.columns)).to_series()))
 
-    def _with_uncounted(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _with_uncounted(self, found: Tally) -> Tally:
         """Put missing values in the place of what was not counted, and the first number of each row as its id."""
         nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in self.stayed()]
-        frame = frame.with_columns(nothing)
+        frame, records = found.frame.with_columns(nothing), found.weights
         if self.id_column is not None:
-            records = records_of(frame)
             frame = frame.with_columns((records.cum_sum() - records + 1).alias(self.id_column))
-        return frame.select([*self.making.columns, RECORDS])
+        return found.replace_rows(frame.select(self.making.columns))
 
 
 def protect_counted_table(
@@ -362,7 +360,7 @@ def _take_counted(
         counted = count_table(engine, request, released=released)
     with watch.stage("encode"):
         table = encode_columns(counted.tally, counted.roles, request)
-        counted = replace(counted, tally=table.frame)  # the same, packed
+        counted = replace(counted, tally=table.tally)  # the same, packed
     return take_encoded(table, request, engine.file, watch, progress=progress), counted, table
 
 
@@ -376,5 +374,5 @@ def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, 
     is_left_out = np.ones(encoded_table.frame.height, dtype=np.bool_)
     is_left_out[protected.originals.drop_nulls().to_numpy()] = False
     left_out = pl.DataFrame(labels).filter(is_left_out).unique()
-    columns = tuple(table_columns(protected.frame))
+    columns = tuple(protected.tally.frame.columns)
     return Making(table, columns, tuple(recoded), left_out, request.numbered_id)

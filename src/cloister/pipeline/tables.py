@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from cloister.io import Source, as_tally, as_text, is_tally, n_records
+from cloister.io import Source, Tally, as_text
 from cloister.io.foreign import interruptible
 from cloister.release.release import CustodianFiles
 from cloister.report.release_warnings import describe_unique
@@ -45,7 +45,7 @@ class TableRun:
     table: EncodedTable = field(repr=False)
     protected: ProtectedTable
     request: TableRequest
-    check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+    check: Callable[[Tally], Verdict] = field(repr=False)
     derived: DerivedTable = field(repr=False)
     exact: dict[str, object]
     crosswalk: pl.DataFrame | None = field(repr=False)
@@ -70,7 +70,7 @@ class TableRun:
         ``derived``: what follows from its files, where these are more than a table
         ``also``: further parts of its manifest
         """
-        frame, derived = self.protected.frame, derived or self.derived
+        frame, derived = self.protected.tally.frame, derived or self.derived
         stated = derived.stated.as_json() | (also or {})
         every: dict[str, object] = {
             "data": frame,
@@ -142,12 +142,12 @@ def take_encoded(
     codes: RecordCodes | None = None,
     accepted: Sequence[DisclosiveColumn] = (),
 ) -> TableRun:
-    """Protect, verify and measure a table, or its tally, that is encoded already; see `take_table`."""
+    """Protect, verify and measure a table that is encoded already; see `take_table`."""
     with watch.stage("protect"):
         protected = protect(table, request, progress, codes)
     if protected.search is not None:
         watch.move("protect", "search", protected.search.seconds)
-    n = n_records(table.frame)
+    n = table.tally.n_records
     with watch.stage("measure"):
         beside, of_sets = accepted_beside_labels(table, protected, request, source)
         accepted = [*accepted, *beside]
@@ -158,18 +158,14 @@ def take_encoded(
         # What the manifest promises is verified, and beside it what it does not publish.
         limit = suppression_limit(request.suppression, n)
         guarantee = replace(guarantee_of(derived.stated), suppressed=protected.suppressed, limit=limit)
-        verified = partial(
+        check = partial(
             verify,
             guarantee=guarantee,
             original=replace(original_of(table, request), records=protected.originals),
             populations=populations_of(table, request),
             every_rule=True,
         )
-
-        def check(frame: pl.DataFrame) -> Verdict:
-            return verified(as_tally(frame))
-
-        require_verified(check(protected.frame))
+        require_verified(check(protected.tally))
     with watch.stage("measure"):
         notes = [*empty_column_notes(table, request, derived.stated, source), *of_sets]
         notes += [] if derived.unique is None else describe_unique(**vars(derived.unique))
@@ -179,16 +175,17 @@ def take_encoded(
         known = _crosswalk(table, protected, request)
     if request.target is not None and request.method != MONDRIAN:
         notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
-    frame = protected.frame
-    protected = replace(protected, frame=frame.with_columns(as_text(one) for one in frame if one.dtype == pl.Enum))
+    frame = protected.tally.frame
+    texts = frame.with_columns(as_text(one) for one in frame if one.dtype == pl.Enum)
+    protected = replace(protected, tally=protected.tally.replace_rows(texts))
     return TableRun(table, protected, request, check, derived, exact, known, tuple(notes))
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:
-    """Return the original id of each released record; None for a tally, and for several rows per patient."""
-    if request.id is None or request.ids is Ids.DROP or is_tally(table.frame) or request.patients is not None:
+    """Return the original id of each released record; None for counted records, and for several rows per patient."""
+    is_counted = table.tally.counts is not None
+    if request.id is None or request.ids is Ids.DROP or is_counted or request.patients is not None:
         return None
-    released = protected.originals.is_not_null()
-    new = protected.frame[request.id].filter(released).alias("released")
+    new = protected.tally.frame[request.id].filter(protected.originals.is_not_null()).alias("released")
     old = table.frame[request.id].gather(protected.originals.drop_nulls()).alias("original")
     return pl.DataFrame([new, old])

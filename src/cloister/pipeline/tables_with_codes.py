@@ -7,7 +7,7 @@ from itertools import pairwise
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import Source, as_text
+from cloister.io import Source, Tally, as_text
 from cloister.io.foreign import interruptible
 from cloister.release.head import WITH_CODES
 from cloister.results import Stopwatch, Verdict
@@ -41,14 +41,14 @@ from .tables import take_table
 class CheckOfBoth:
     """Check a protected table with its codes: the table with codes reduced to their presence, and then the codes."""
 
-    of_table: Callable[[pl.DataFrame], Verdict]
+    of_table: Callable[[Tally], Verdict]
     promised: Guarantee
     column: str
     secret: DisassociationSecret
 
     def __call__(self, frame: pl.DataFrame, released: Disassociation) -> Verdict:
         """Return the verdict on a table with codes."""
-        of_table = self.of_table(with_presence(frame, self.column))
+        of_table = self.of_table(Tally(with_presence(frame, self.column)))
         return verify_both(of_table, frame, self.promised, self.column, released, self.secret)
 
 

@@ -31,7 +31,7 @@ LEVELS = {"age": (1,), "sex": (0,)}
 def utility(**options):
     """What the release of eight of ten records lost."""
     request = TableRequest({column: QuasiIdentifier(AGES) for column in LADDERS}, (KAnonymity(2),), **options)
-    return measure_utility(RELEASED, LADDERS, LEVELS, 2, request)
+    return measure_utility(Tally(RELEASED), LADDERS, LEVELS, 2, request)
 
 
 def test_loss_by_hand():

@@ -12,9 +12,8 @@ from cloister.errors import InputError, name_few, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import Tally, as_text, from_native, without_formulas
-from cloister.io.batches import is_large
+from cloister.io.batches import is_large, read_runs
 from cloister.io.columns import check_columns
-from cloister.io.runs import read_runs
 from cloister.release.folder import read_data
 from cloister.results import Caveat, Verdict
 from cloister.shapes.table.format.facts import DerivedTable, class_sizes, facts_of
