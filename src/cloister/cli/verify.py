@@ -127,13 +127,14 @@ def typed_or_none(manifest: Manifest) -> "AnyManifest | None":
 
 
 def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> Tally:
-    """The original of a table; of a large file only the released columns, read in batches."""
+    """The original of a table; of a large file only the released columns, unless patients have several records."""
     path = options.original
     assert path is not None
     if is_address(str(path)):
         raise InputError("The original is given as a file. Write what the query gives to a CSV or Parquet file first.")
     table = stated if isinstance(stated, TableManifest) and codes_of(stated) is None else None
-    if table is None or not path.is_file() or reading_of(options).cleaning or not is_large(path):
+    is_small = not path.is_file() or reading_of(options).cleaning or not is_large(path)
+    if is_small or table is None or table.guarantee.patients is not None:
         return Tally(read(path).frame)
     released = [name for name, column in table.columns.items() if getattr(column, "ids", None) != "number"]
     words = {"missing": options.missing, "delimiter": options.delimiter, "encoding": options.encoding}

@@ -105,10 +105,10 @@ def list_figure_checks(manifest: TableManifest, original: Tally | None) -> tuple
 
 
 def read_released(folder: Path, manifest: TableManifest) -> Tally:
-    """Return the records of the data file, as runs if there are many."""
+    """Return the records of the data file: as runs if there are many, but each by itself if they are of patients."""
     path, guarantee = folder / manifest.data_file, guarantee_of(manifest)
     delimiter = manifest.settings.delimiter
-    if is_large(path):
+    if is_large(path) and guarantee.patient is None:
         id_column = guarantee.id if guarantee.numbered else None
         return read_runs(path, delimiter if path.suffix == ".csv" else None, id_column)
     return Tally(read_data(path, delimiter))
