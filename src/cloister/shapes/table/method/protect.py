@@ -232,12 +232,8 @@ def _finish_table(
     values = [column for column in frame if column.name != name]
     values += [] if name is None else [frame[name]]
     order = _order(values)
-    table, originals, is_released = (
-        table.replace_rows(frame).gather(order),
-        originals.gather(order),
-        is_released.gather(order),
-    )
-    frame = table.frame
+    table, originals = table.replace_rows(frame).gather(order), originals.gather(order)
+    frame, is_released = table.frame, originals.is_not_null()
     if name is not None and request.patients is not None:
         frame = frame.with_columns(_star_suppressed(frame[name].cast(pl.Int64, strict=False), is_released))
     elif name is not None and request.ids is Ids.NUMBER:
