@@ -51,12 +51,12 @@ def test_changed_releases_are_refused(name, ruled, data):
     assert isinstance(records["in"], str) or records["in"] == len(ruled.values)
     assert frame.height <= len(ruled.values)
     row = data.draw(st.integers(0, frame.height - 1))
-    assert not release._check(frame[[i for i in range(frame.height) if i != row]]).holds
+    assert not release._check(Tally(frame[[i for i in range(frame.height) if i != row]])).holds
 
     column = data.draw(st.sampled_from(ruled.case.names))
     others = [value for value in ("v0", "elsewhere", None) if value != frame[column][row]]
     changed = pl.Series([*frame[column][:row], data.draw(st.sampled_from(others)), *frame[column][row + 1 :]])
-    verdict = release._check(frame.with_columns(changed.alias(column)))
+    verdict = release._check(Tally(frame.with_columns(changed.alias(column))))
     assert not verdict.holds
 
 
@@ -166,7 +166,7 @@ def test_averaged_releases_are_refused_where_changed(ruled, data):
     changed = pl.Series("age", [*frame["age"][:row], other, *frame["age"][row + 1 :]])
 
     assert release.verify().holds
-    assert not release._check(frame.with_columns(changed)).holds
+    assert not release._check(Tally(frame.with_columns(changed))).holds
 
 
 def test_sensitive_values_come_along():

@@ -7,6 +7,7 @@ from tests.made.examples import examples
 from tests.oracles.record_by_record import broken
 
 from cloister.hierarchy import intervals, suppress
+from cloister.io import Tally
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies
 from cloister.shapes.table.verify.record_by_record import find_differing
 
@@ -26,7 +27,7 @@ def test_both_find_the_same(rows, has_numbers, data):
     """Labels at the stated levels or not, values as recorded or not, numbers of patients or others."""
     own = pl.DataFrame(rows, schema=dict.fromkeys(rows[0], pl.String))
     every = pl.DataFrame({"age": AGES, "sex": [*SEXES, None, None]}, schema={"age": pl.String, "sex": pl.String})
-    original = OriginalTable(own, bound_hierarchies(every, HIERARCHIES))
+    original = OriginalTable(Tally(own), bound_hierarchies(every, HIERARCHIES))
     recoded = {"age": (0, 1), "sex": (0, 1)} if data.draw(st.booleans()) else {}
     guarantee = Guarantee(
         ("age", "sex", "dx", "who"), {"age": 1, "sex": 1}, 1, None, 0, recoded=recoded,

@@ -1,5 +1,7 @@
 """Tallies and runs: a table whose equal records stand once is the same table."""
 
+from collections import Counter
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -7,11 +9,21 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 from cloister.errors import InputError
-from cloister.io import RECORDS, as_text, first_records, n_records, read_table, tally_rows, write_csv, write_parquet
-from cloister.io import tally as large
-from cloister.io.tally import is_as_written, packed_frame, read_packed, read_runs, read_tally, write_runs
+from cloister.io import Tally, as_text, batches, read_table, write_csv, write_parquet
+from cloister.io.batches import is_as_written, packed_frame, read_packed, read_runs, read_tally, write_runs
+from cloister.io.tally import concat_tallies
 
 TEXTS = st.sampled_from([None, "a", "b", 'q"x', "c,d", "two\nlines", " ", "é"])
+
+
+def in_order(tally, keys):
+    """A tally with its rows sorted."""
+    return tally.gather(tally.frame.select(pl.arg_sort_by(*keys)).to_series())
+
+
+def records_of(tally):
+    """The records of a tally as tuples, each as often as it occurs."""
+    return [row for row, n in zip(tally.frame.rows(), tally.weights, strict=True) for _ in range(n)]
 
 
 @st.composite
@@ -20,18 +32,18 @@ def sorted_tables(draw, with_id):
     rows = draw(st.lists(st.tuples(TEXTS, st.integers(0, 2)), min_size=1, max_size=25))
     frame = pl.DataFrame(rows, schema={'na"me': pl.String, "n": pl.Int64}, orient="row")
     keys = [pl.col('na"me').fill_null(""), pl.col("n")]
-    frame, tally = frame.sort(keys), tally_rows(frame).sort(keys)
+    frame, tally = frame.sort(keys), in_order(Tally(frame).merge(), keys)
     if with_id:
         number = pl.int_range(1, frame.height + 1, eager=True).alias("id")
-        first = (tally[RECORDS].cum_sum() - tally[RECORDS] + 1).alias("id")
-        frame, tally = frame.with_columns(number), tally.with_columns(first)
+        first = (tally.counts.cum_sum() - tally.counts + 1).alias("id")
+        frame, tally = frame.with_columns(number), tally.replace_rows(tally.frame.with_columns(first))
     return frame, tally
 
 
 @pytest.fixture(autouse=True, params=[1, 3, 1000])
 def piece(request, monkeypatch):
     """How many records are held at a time."""
-    monkeypatch.setattr(large, "ROWS_AT_ONCE", request.param)
+    monkeypatch.setattr(batches, "ROWS_AT_ONCE", request.param)
 
 
 @pytest.mark.sampled(6)
@@ -54,8 +66,9 @@ def test_a_tally_is_written_as_its_records_are(tmp_path_factory, delimiter, with
 
     assert whole.read_bytes() == parts.read_bytes()
     read = read_runs(parts, delimiter, id_column)
-    kinds = tally.schema if delimiter is None else dict.fromkeys(tally.schema, pl.String) | {RECORDS: pl.Int64}
-    assert tally.cast(kinds).select(read.columns).equals(read)
+    kinds = tally.frame.schema if delimiter is None else dict.fromkeys(tally.frame.schema, pl.String)
+    assert tally.frame.cast(kinds).equals(read.frame)
+    assert tally.counts.equals(read.counts)
     assert is_as_written(parts, delimiter)
 
 
@@ -69,8 +82,8 @@ def test_runs_of_records_out_of_order_keep_their_order(tmp_path_factory, data):
 
     read = read_runs(path, ",")
 
-    assert rows == [value for value, n in read.select("x", RECORDS).iter_rows() for _ in range(n)]
-    assert all(one != other for one, other in zip(read["x"], read["x"][1:], strict=False))
+    assert rows == [value for value, _ in records_of(read)]
+    assert all(one != other for one, other in zip(read.frame["x"], read.frame["x"][1:], strict=False))
 
 
 @examples(100, quick=10)
@@ -82,7 +95,7 @@ def test_ids_that_do_not_count_on_begin_a_run(tmp_path_factory, ids):
 
     read = read_runs(path, ",", "id")
 
-    told = [int(first) + i for first, n in read.select("id", RECORDS).iter_rows() for i in range(n)]
+    told = [int(first) + i for first, n in zip(read.frame["id"], read.counts, strict=True) for i in range(n)]
     assert ids == told
 
 
@@ -95,22 +108,52 @@ def test_a_file_is_tallied_as_its_table_is(tmp_path_factory, rows, missing):
     write_csv(frame, path)
     words = pl.when(pl.all().is_in(list(missing))).then(None).otherwise(pl.all()).name.keep()
 
-    expected = tally_rows(frame.with_columns(words)).sort("x", "y")
+    expected, read = (
+        in_order(tally, ["x", "y"])
+        for tally in (Tally(frame.with_columns(words)).merge(), read_tally(path, missing=missing))
+    )
 
-    assert expected.equals(read_tally(path, missing=missing).sort("x", "y"))
+    assert expected.frame.equals(read.frame)
+    assert expected.counts.equals(read.counts)
+
+
+NAMES = st.lists(st.sampled_from(["x", "^y.*$", "*", "n", "records"]), min_size=1, max_size=3, unique=True)
+
+
+@examples(200, quick=20)
+@given(data=st.data(), names=NAMES, n=st.integers(0, 45))
+def test_a_tally_answers_as_its_records_do(data, names, n):
+    """Whatever is asked of a tally, of any names of columns, the answer is that of a row for each record."""
+    width = st.tuples(*[st.sampled_from([None, "a", "b"])] * len(names))
+    rows = data.draw(st.lists(st.tuples(width, st.integers(1, 5)), min_size=1, max_size=8))
+    schema = dict.fromkeys(names, pl.String)
+    frame = pl.DataFrame([row for row, _ in rows], schema=schema, orient="row")
+    tally = Tally(frame, pl.Series([count for _, count in rows], dtype=pl.Int64))
+    table = Tally(pl.DataFrame([row for row, count in rows for _ in range(count)], schema=schema, orient="row"))
+    is_kept = pl.Series([row[0] != "a" for row, _ in rows])
+
+    assert records_of(tally) == records_of(table)
+    assert tally.n_records == table.n_records == len(table.frame)
+    assert sorted(tally.merge().weights) == sorted(table.merge().weights) == sorted(Counter(records_of(table)).values())
+    assert Counter(records_of(tally.merge())) == Counter(records_of(table.merge())) == Counter(records_of(table))
+    assert records_of(tally.filter(is_kept)) == [row for row in records_of(table) if row[0] != "a"]
+    assert records_of(tally.gather(is_kept.arg_true())) == records_of(tally.filter(is_kept))
+    assert records_of(tally.head(n)) == records_of(table.head(n)) == records_of(table)[:n]
+    assert records_of(concat_tallies([tally, table])) == records_of(table) * 2
+    assert concat_tallies([table, table]).counts is None
 
 
 @examples(100, quick=10)
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=8), st.integers(0, 45))
-def test_the_first_records_of_a_tally(counts, n):
-    """So many records are taken from the beginning, a row that is cut stands for the rest of them."""
-    tally = pl.DataFrame({"x": range(len(counts)), RECORDS: counts})
-    records = [x for x, count in enumerate(counts) for _ in range(count)]
+@given(st.lists(st.tuples(TEXTS, st.integers(1, 5)), min_size=1, max_size=8))
+def test_groups_of_a_tally_are_counted_by_records(rows):
+    """Counts of a group are those of its records; a count of other rows is refused."""
+    tally = Tally(pl.DataFrame({"x": [x for x, _ in rows]}), pl.Series([n for _, n in rows], dtype=pl.Int64))
+    expected = Counter(x for x, n in rows for _ in range(n))
 
-    found = first_records(tally, n)
-
-    assert records[:n] == [x for x, count in found.iter_rows() for _ in range(count)]
-    assert n_records(found) == min(n, sum(counts))
+    assert dict(tally.count(["x"], "n").iter_rows()) == expected
+    assert dict(tally.count([pl.col("x").alias("value")], "x").iter_rows()) == expected
+    with pytest.raises(AssertionError):
+        tally.replace_rows(tally.frame.clear())
 
 
 def _read_or_refused(read, path):
@@ -129,8 +172,8 @@ def test_a_file_read_by_lines_is_the_table(tmp_path_factory, rows):
     lines = ["" if row is None else f"{row[0]},{row[1] or ''}" for row in rows]
     path.write_text("\n".join(["x,y", *lines, ""]))
     with pytest.MonkeyPatch.context() as small:
-        small.setattr(large, "LARGE_BYTES", 0)
-        small.setattr(large, "BYTES_AT_ONCE", 5)
+        small.setattr(batches, "LARGE_BYTES", 0)
+        small.setattr(batches, "BYTES_AT_ONCE", 5)
         expected, found = _read_or_refused(read_table, path), _read_or_refused(read_packed, path)
 
     if isinstance(expected, str) or isinstance(found, str):

@@ -12,6 +12,7 @@ from tests.made.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
+from cloister.io import Tally
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies, escape_name
 from cloister.shapes.table.verify.classes import Reference, ReleasedClasses
 from cloister.shapes.table.verify.judge import judge
@@ -106,11 +107,11 @@ def original_of(records):
     schema = {"qi": pl.String, "dx": pl.String}
     frame = pl.DataFrame(records, schema=schema, orient="row")
     groups = {("dx", TREE.spec): bound_hierarchies(frame, {"dx": TREE})["dx"]}
-    return OriginalTable(frame, bound_hierarchies(frame, {"qi": suppress()}), groups)
+    return OriginalTable(Tally(frame), bound_hierarchies(frame, {"qi": suppress()}), groups)
 
 
 CENSUS = pl.DataFrame({"qi": PEOPLE}, schema={"qi": pl.String})
-POPULATIONS = {"census": OriginalTable(CENSUS, bound_hierarchies(CENSUS, {"qi": suppress()}))}
+POPULATIONS = {"census": OriginalTable(Tally(CENSUS), bound_hierarchies(CENSUS, {"qi": suppress()}))}
 
 
 def in_order(frame):
@@ -140,10 +141,15 @@ def test_each_class_is_judged_by_the_definition(name, records, data):
     rule, definition = data.draw(RULES[name])
     original = original_of(records)
     placed = original.frame.rename(escape_name)
-    classes = ReleasedClasses(placed, [escape_name("qi")])
+    classes = ReleasedClasses(Tally(placed), [escape_name("qi")])
     order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed[escape_name("dx")]], dtype=pl.String)
     reference = Reference(
-        len(records), len(records), placed, {"dx": order}, original.groups, {"census": CENSUS.rename(escape_name)}
+        len(records),
+        len(records),
+        Tally(placed),
+        {"dx": order},
+        original.groups,
+        {"census": Tally(CENSUS.rename(escape_name))},
     )
 
     judged = judge([rule], classes, reference)[0]
@@ -171,7 +177,9 @@ def test_a_release_holds_if_and_only_if_it_is_what_the_rules_leave(records, data
     assume(left)
     frame = in_order(pl.DataFrame(left, schema={"qi": pl.String, "dx": pl.String}, orient="row"))
 
-    verdict = verify(frame, guarantee_of(records, left, rules), original_of(records), POPULATIONS, every_rule=True)
+    verdict = verify(
+        Tally(frame), guarantee_of(records, left, rules), original_of(records), POPULATIONS, every_rule=True
+    )
 
     assert verdict.holds == (sorted(left, key=str) == sorted(expected, key=str)), verdict.failures
 
@@ -203,7 +211,7 @@ def test_what_was_changed_is_refused(records, data):
     assume(changed)
     frame = in_order(pl.DataFrame(changed, schema={"qi": pl.String, "dx": pl.String}, orient="row"))
 
-    assert not verify(frame, promise, original_of(records), POPULATIONS).holds
+    assert not verify(Tally(frame), promise, original_of(records), POPULATIONS).holds
 
 
 @given(records=RECORDS, data=st.data())
@@ -220,7 +228,7 @@ def test_a_broken_class_is_seen_without_the_original(records, data):
     frame = in_order(pl.DataFrame(records, schema={"qi": pl.String, "dx": pl.String}, orient="row"))
     promise = guarantee_of(records, records, [(rule, definition)])
 
-    assert verify(frame, promise).holds == all(definition(records, None).values())
+    assert verify(Tally(frame), promise).holds == all(definition(records, None).values())
 
 
 TABLE_RULES = {
@@ -253,5 +261,5 @@ def test_the_smallest_classes_are_left_out(name, keys, share):
         frame = in_order(pl.DataFrame(released, schema={"qi": pl.String, "dx": pl.String}, orient="row"))
         promise = guarantee_of(records, released, [(describe, None)])
 
-        assert verify(frame, promise, original_of(records), every_rule=True).holds == (n == n_gone)
+        assert verify(Tally(frame), promise, original_of(records), every_rule=True).holds == (n == n_gone)
         assert table_holds(describe, [size for _, size in by_size[n:]]) == definition([s for _, s in by_size[n:]])

@@ -10,7 +10,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
-from cloister.io import as_text, from_native, without_formulas
+from cloister.io import Tally, as_text, from_native, without_formulas
 from cloister.release.folder import read_tables
 from cloister.release.head import CLUSTERS
 from cloister.settings.reading import how_read
@@ -64,7 +64,7 @@ def _open_reduced(
         raise InputError("Attacks look for patients with one record each, but in this release they may have several.")
     promise, k = guarantee_of(manifest), max(rule.class_size for rule in manifest.guarantee.rules)
     frame = reduced(read_released(folder, manifest, promise))
-    source = source_of(original, manifest, asked.hierarchies)
+    source = source_of(Tally(original), manifest, asked.hierarchies)
     columns, n_patients = list(promise.levels), original.height
     ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
     released_ids = pl.Series() if promise.id is None else frame[promise.id]
@@ -194,7 +194,7 @@ def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known:
     opened = _open_reduced(folder, manifest, reduced, known, lambda frame: with_presence(frame, column, missing))
     released = read_clusters(folder / CLUSTERS)
     promise = guarantee_of(manifest)
-    source = source_of(reduced, manifest, known.hierarchies)
+    source = source_of(Tally(reduced), manifest, known.hierarchies)
     read = read_codes(original, CodesRequested(column, missing=tuple(missing)), "the original")
     place = np.full(original.height, NO_TARGET, dtype=np.int64)
     place[read.records] = np.arange(read.records.size)

@@ -5,16 +5,14 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import polars as pl
-
 from cloister.api.open import export
 from cloister.cli.hierarchy import columns_named, hierarchies_named
 from cloister.cli.options import ExportOptions, VerifyOptions
 from cloister.cli.output import Screen, print_json, say
 from cloister.errors import InputError, NotChecked
-from cloister.io import Source
+from cloister.io import Source, Tally
+from cloister.io.batches import is_large, read_tally
 from cloister.io.query import is_address
-from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB, only_part, part_names, promises_of_folder
 from cloister.pipeline.output_paths import release_at
 from cloister.release.head import UNBOUND_REPORT, WITH_CODES
@@ -128,15 +126,16 @@ def typed_or_none(manifest: Manifest) -> "AnyManifest | None":
     return None
 
 
-def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> pl.DataFrame:
-    """The original of a table, or the tally of what was released of it where it is better not read whole."""
+def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> Tally:
+    """The original of a table; of a large file only the released columns, unless patients have several records."""
     path = options.original
     assert path is not None
     if is_address(str(path)):
         raise InputError("The original is given as a file. Write what the query gives to a CSV or Parquet file first.")
     table = stated if isinstance(stated, TableManifest) and codes_of(stated) is None else None
-    if table is None or not path.is_file() or reading_of(options).cleaning or not is_large(path):
-        return read(path).frame
+    is_small = not path.is_file() or reading_of(options).cleaning or not is_large(path)
+    if is_small or table is None or table.guarantee.patients is not None:
+        return Tally(read(path).frame)
     released = [name for name, column in table.columns.items() if getattr(column, "ids", None) != "number"]
     words = {"missing": options.missing, "delimiter": options.delimiter, "encoding": options.encoding}
     return read_tally(path, released, **words)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import polars as pl
 from sqlglot import exp
 
 from cloister.errors import InternalError
-from cloister.io import RECORDS, as_text
+from cloister.io import Tally, as_text
 from cloister.io.query import Dialect
 
 from .choice import check_table_name
@@ -159,13 +159,13 @@ def protected_query(engine: Engine, making: Making) -> exp.Select:
     return query.where(exp.Not(this=exp.Exists(this=left_out.where(*same)))).order_by(*in_order)
 
 
-def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> pl.DataFrame:
-    """Count the records of a protected table with each combination of values, as a tally."""
+def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> Tally:
+    """Count the records of a protected table with each combination of values."""
     own = [exp.column(column, quoted=True) for column in columns]
     placed = [exp.alias_(one.copy(), place(number), quoted=True) for number, one in enumerate(own)]
     frame = engine.fetch(exp.select(*placed, n_records()).from_(table_name(table)).group_by(*own))
     named = [frame[place(number)].alias(column) for number, column in enumerate(columns)]
-    return pl.DataFrame([*named, frame[COUNT].cast(pl.Int64).alias(RECORDS)])
+    return Tally(pl.DataFrame(named), frame[COUNT].cast(pl.Int64))
 
 
 def n_changed(engine: Engine, making: Making) -> exp.Select:

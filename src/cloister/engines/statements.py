@@ -13,7 +13,7 @@ import polars as pl
 from sqlglot import exp
 
 from cloister.errors import InputError, setting
-from cloister.io import RECORDS, plain_columns
+from cloister.io import Tally, plain_columns
 from cloister.io.columns import check_names
 from cloister.io.foreign import translate_errors
 
@@ -182,11 +182,11 @@ def unique_share(engine: Engine, column: str) -> float:
     return float((n_alone or 0) / max(1, n_records or 0))
 
 
-def fetch_tally(engine: Engine, columns: Sequence[str]) -> pl.DataFrame:
-    """Count the records with each combination of values in these columns, as a tally."""
+def fetch_tally(engine: Engine, columns: Sequence[str]) -> Tally:
+    """Count the records with each combination of values in these columns."""
     frame = engine.fetch(tally(engine, columns))
     if not frame.height:
         raise InputError(f"{engine.file} has columns but no records.", file=engine.file)
     names = names_of(engine.columns)
     renamed = pl.DataFrame([frame[place(names.index(column))].alias(column) for column in columns])
-    return plain_columns(renamed, engine.file).with_columns(frame[COUNT].cast(pl.Int64).alias(RECORDS))
+    return Tally(plain_columns(renamed, engine.file), frame[COUNT].cast(pl.Int64))

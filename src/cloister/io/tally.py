@@ -1,318 +1,86 @@
-"""Tallies: distinct records with their counts. Large tallies are written and read in batches of rows.
+"""Tallies: the rows of a table, and the number of records that each row represents.
 
-A tally is a frame with one more column, `RECORDS`, whose name no table can have. Every count of a frame goes through
-`count_records` or `n_records`, so that a table and its tally give the same figures.
-
-A *run* is a sequence of records of a file that follow each other and are equal in all columns but a numbered id, which
-counts on from one to the next. A file is read as the tally of its runs in their order, each with the first id of its
-records: whether records are sorted, and ids are the numbers of the records, can be told from runs as from records.
-
-``delimiter`` is that of a CSV file, and None for Parquet.
+A function that counts records takes a `Tally`, of a table in memory as well; a function that only looks at cells takes
+a frame. So a count of rows is never taken for a count of records.
 """
 
-import hashlib
-import io
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from functools import partial
-from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Unpack
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
-from cloister.errors import InputError
-from cloister.io.columns import (
-    as_text,
-    check_names,
-    display_name,
-    map_categories,
-    map_columns,
-    pack_text,
-    plain_columns,
-)
-from cloister.io.csv import Source, check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
-from cloister.io.foreign import translate_errors
-from cloister.io.other_files import program_of
-from cloister.io.read import is_parquet, read_table, without_texts
-from cloister.io.write import csv_pieces, private_file, sha256, write_parquet_of, write_pieces
-from cloister.settings.reading import KEEP, HowRead, ReadingWords
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
-RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
-ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
-PIECE = 1 << 17  # The same of what is read to be compared or packed
-BYTES_AT_ONCE = 1 << 26  # The same of a text file
-LARGE = 3_000_000  # Records from which a file is not read whole
-LARGE_BYTES = 1 << 27  # The same of CSV, whose records are not counted for that
+RECORDS = "\0records"  # Name of the counts inside an expression; no column of a table is called so
 
 
-def is_tally(frame: pl.DataFrame) -> bool:
-    """Whether a frame is a tally: each row represents one or more equal records."""
-    return RECORDS in frame.columns
+@dataclass(frozen=True, eq=False, repr=False)
+class Tally:
+    """The rows of a table, and the number of records that each row represents.
 
-
-def count_records(frame: pl.DataFrame) -> pl.Expr:
-    """Return the expression that counts the records of a group."""
-    return (pl.col(RECORDS).sum() if is_tally(frame) else pl.len()).cast(pl.Int64)
-
-
-def n_records(frame: pl.DataFrame) -> int:
-    """Return the number of records in a frame."""
-    return int(frame[RECORDS].sum()) if is_tally(frame) else frame.height
-
-
-def records_of(frame: pl.DataFrame) -> pl.Series:
-    """Return the number of records that each row represents, as Int64."""
-    return frame[RECORDS].cast(pl.Int64) if is_tally(frame) else pl.ones(frame.height, dtype=pl.Int64, eager=True)
-
-
-def table_columns(frame: pl.DataFrame) -> list[str]:
-    """Return the names of the columns of the table itself."""
-    return [column for column in frame.columns if column != RECORDS]
-
-
-def with_records_of(frame: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame, row by row made from another, as a tally if the other is one."""
-    return frame.with_columns(other[RECORDS]) if is_tally(other) else frame
-
-
-def first_records(frame: pl.DataFrame, n: int) -> pl.DataFrame:
-    """Return the first ``n`` records of a frame."""
-    if not is_tally(frame):
-        return frame.head(n)
-    before = pl.col(RECORDS).cum_sum() - pl.col(RECORDS)
-    taken = (pl.lit(n, dtype=pl.Int64) - before).clip(lower_bound=0)
-    return frame.with_columns(pl.min_horizontal(pl.col(RECORDS), taken).alias(RECORDS)).filter(pl.col(RECORDS) > 0)
-
-
-def tally_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the tally of a frame, or merge equal rows of a tally; in no particular order.
+    Attributes
+    ----------
+    frame : the columns of the table
+    counts : (n_rows,) number of records of each row, Int64; None for a table with one row for each record
 
     Examples
     --------
-    >>> tallied(pl.DataFrame({"sex": ["F", "F", None]})).sort("sex").rows()
-    [(None, 1), ('F', 2)]
+    >>> counted = Tally(pl.DataFrame({"sex": ["F", "F", None]})).merge()
+    >>> sorted(counted.frame["sex"].to_list(), key=str), counted.n_records
+    (['F', None], 3)
     """
-    columns = table_columns(frame)
-    places = frame.rename({column: f"c{place}" for place, column in enumerate(columns)})
-    found = places.group_by([f"c{place}" for place in range(len(columns))]).agg(count_records(frame).alias(RECORDS))
-    return found.rename({f"c{place}": column for place, column in enumerate(columns)})
+
+    frame: pl.DataFrame
+    counts: pl.Series | None = None
+
+    def __post_init__(self) -> None:
+        """Reject counts of other rows."""
+        assert self.counts is None or len(self.counts) == self.frame.height
+
+    @property
+    def n_records(self) -> int:
+        """The number of records."""
+        return self.frame.height if self.counts is None else int(self.counts.sum())
+
+    @property
+    def weights(self) -> pl.Series:
+        """The number of records that each row represents, Int64; ones for a table with one row for each record."""
+        return pl.ones(self.frame.height, dtype=pl.Int64, eager=True) if self.counts is None else self.counts
+
+    def replace_rows(self, frame: pl.DataFrame) -> "Tally":
+        """Return a tally of other rows, each made from the row of this tally in the same place."""
+        return Tally(frame, self.counts)
+
+    def filter(self, is_kept: pl.Series) -> "Tally":
+        """Return some rows with their records; ``is_kept``: (n_rows,) whether to keep each row."""
+        return Tally(self.frame.filter(is_kept), None if self.counts is None else self.counts.filter(is_kept))
+
+    def gather(self, places: pl.Series) -> "Tally":
+        """Return the rows at these places with their records."""
+        return Tally(self.frame[places], None if self.counts is None else self.counts.gather(places))
+
+    def count(self, keys: Sequence[str | pl.Expr], name: str = "records") -> pl.DataFrame:
+        """Return each combination of values once, in no particular order, with its records in the column ``name``."""
+        if self.counts is None:
+            return self.frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(name))
+        counted = self.frame.with_columns(self.counts.alias(RECORDS))
+        return counted.group_by(keys).agg(pl.col(RECORDS).sum().alias(name))
+
+    def merge(self) -> "Tally":
+        """Return the tally in which equal rows are one; in no particular order."""
+        places = {column: f"c{place}" for place, column in enumerate(self.frame.columns)}  # no names are patterns
+        found = self.replace_rows(self.frame.rename(places)).count([*places.values()], RECORDS)
+        return Tally(found.drop(RECORDS).rename(dict(zip(places.values(), places, strict=True))), found[RECORDS])
+
+    def head(self, n: int) -> "Tally":
+        """Return the first ``n`` records."""
+        if self.counts is None:
+            return Tally(self.frame.head(n))
+        left = (n - (self.counts.cum_sum() - self.counts)).clip(lower_bound=0)
+        counts = left.zip_with(left < self.counts, self.counts)
+        return Tally(self.frame, counts).filter(counts > 0)
 
 
-def is_large(path: Path) -> bool:
-    """Whether a file is large enough to be read as a tally."""
-    if not is_parquet(path):
-        return program_of(path) is None and path.stat().st_size >= LARGE_BYTES
-    refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
-    rows = translate_errors(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)
-    return int(rows.item()) >= LARGE
-
-
-def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column: str | None = None) -> None:
-    """Write the records of a tally, in its order; the bytes are the same as for the table itself."""
-    check_names(table_columns(tally))
-    if delimiter is not None:
-        write_pieces(csv_pieces(_record_frames(tally, id_column), table_columns(tally), delimiter), path)
-        return
-    refusal = InputError("The table cannot be written as Parquet.", file=path.name)
-    schema = plain_columns(tally.select(table_columns(tally)).clear()).schema
-    frames = register_io_source(
-        lambda *_: (plain_columns(frame) for frame in _record_frames(tally, id_column)), schema=schema
-    )
-    with private_file(path) as file:
-        write_parquet_of(frames, file, refusal)
-
-
-def _record_frames(tally: pl.DataFrame, id_column: str | None) -> Iterator[pl.DataFrame]:
-    records = records_of(tally)
-    ends = records.cum_sum()
-    total, start = int(records.sum()), 0
-    while start < total:
-        end = min(start + ROWS_AT_ONCE, total)
-        first, last = int(ends.search_sorted(start, "right")), int(ends.search_sorted(end, "left"))
-        part = tally.slice(first, last - first + 1)
-        until = ends.slice(first, last - first + 1).clip(upper_bound=end)
-        times = until - until.shift(1, fill_value=start)
-        place = pl.int_range(part.height, eager=True).repeat_by(times).explode(empty_as_null=False)
-        frame = part.select(table_columns(tally))[place]
-        if id_column is not None:
-            begin = ends.slice(first, last - first + 1) - records.slice(first, last - first + 1)
-            within = pl.int_range(start, end, eager=True) - begin.gather(place)
-            ids = frame[id_column]
-            number = ids.cast(pl.Int64, strict=False) + within  # what is no number stays
-            frame = frame.with_columns(number.cast(ids.dtype).zip_with(number.is_not_null(), ids))
-        yield frame
-        start = end
-
-
-def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -> pl.DataFrame:
-    """Return the runs of a released file, in its order, as a tally."""
-    parts: list[pl.DataFrame] = []
-    for frame in frames_of(path, delimiter):
-        runs = _runs(frame, id_column)
-        parts[-1:] = _join_parts(parts[-1], runs, id_column) if parts else [runs]
-    if not parts:
-        raise InputError(f"{path.name} has columns but no records.", file=path.name)
-    return pl.concat(parts, rechunk=True)
-
-
-def frames_of(path: Path, delimiter: str | None, rows: int | None = None) -> Iterator[pl.DataFrame]:
-    """Yield the records of a file in its order, in batches."""
-    refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
-    if delimiter is None:
-        lazy = pl.scan_parquet(path, glob=False)
-    else:
-        names = header_of(head_of(path, "utf-8"), path.name, delimiter)
-        lazy = pl.scan_csv(path, separator=delimiter, infer_schema=False, glob=False, new_columns=names)
-    batches = translate_errors(
-        lambda: iter(lazy.collect_batches(chunk_size=rows or ROWS_AT_ONCE, maintain_order=True)), refusal
-    )
-    while True:
-        frame = translate_errors(lambda: next(batches, None), refusal)
-        if frame is None:
-            return
-        if frame.height:
-            check_names(frame.columns, path.name)
-            yield plain_columns(frame, path.name)
-
-
-def packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
-    """Return the records of a released file as packed text; they are packed in batches."""
-    found = _packed_whole(frames_of(path, delimiter, PIECE))
-    if not found.width:
-        raise InputError(f"{path.name} has columns but no records.", file=path.name)
-    return found
-
-
-def _packed_whole(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    def join_tallies(parts: Sequence[pl.Series]) -> pl.Series:
-        kinds = [part.dtype.categories for part in parts if isinstance(part.dtype, pl.Enum)]
-        kind = pl.Enum(pl.concat(kinds).unique().sort()) if len(kinds) == len(parts) else pl.String()
-        return pack_text(pl.concat([map_categories(part, partial(pl.Series.cast, dtype=kind)) for part in parts]))
-
-    pieces = (map_columns(pack_text, frame) for frame in frames)
-    return pl.DataFrame(map_columns(join_tallies, zip(*pieces, strict=True)))
-
-
-def read_packed(path: str | Path, **how: Unpack[HowRead]) -> Source:
-    """Read a table as `read_table` does; a large file becomes packed text, in batches of lines."""
-    return _read_by_lines(Path(path), ReadingWords(**how)) or read_table(path, **how)
-
-
-def _read_by_lines(path: Path, reading: ReadingWords) -> Source | None:
-    """None of a file whose lines may be no records, and of one with a fault, which the whole file says better."""
-    if reading.cleaning or not path.is_file() or is_parquet(path) or not is_large(path):
-        return None
-    table: Source | None = None
-
-    def pieces(file: BinaryIO) -> Iterator[pl.DataFrame]:
-        nonlocal table, reading
-        header = file.readline()
-        while lines := file.read(BYTES_AT_ONCE) + file.readline():
-            piece = header + lines
-            if any(mark in piece for mark in (b'"', b"\n\n", b"\n\r\n")):
-                raise InputError("A cell in quotes may span lines, and blank lines are left out at the end alone.")
-            table = csv_of(piece, path.name, reading)
-            reading = replace(reading, delimiter=table.delimiter)
-            yield without_texts(table.frame, reading.missing)
-
-    with path.open("rb") as file, suppress(InputError):
-        frame = _packed_whole(pieces(file))
-        return None if table is None else replace(table, frame=frame, name=display_name(path), path=path)
-    return None
-
-
-def _runs(frame: pl.DataFrame, id_column: str | None) -> pl.DataFrame:
-    values = [as_text(frame[column]) for column in frame.columns if column != id_column]
-    changed = [text.ne_missing(text.shift(1)) for text in values]
-    if id_column in frame.columns:
-        text = as_text(frame[str(id_column)])
-        number = text.cast(pl.Int64, strict=False)
-        changed.append(
-            ((number - number.shift(1)) != 1).fill_null(True) & (number.is_not_null() | text.ne_missing(text.shift(1)))
-        )
-    begins = pl.DataFrame([one.alias(f"b{j}") for j, one in enumerate(changed)]).select(pl.any_horizontal(pl.all()))
-    is_first = begins.to_series().fill_null(True)
-    is_first[0] = True
-    at = is_first.arg_true().cast(pl.Int64)
-    until = at.shift(-1, fill_value=frame.height)
-    return frame[at].with_columns((until - at).alias(RECORDS))
-
-
-def _join_parts(before: pl.DataFrame, after: pl.DataFrame, id_column: str | None) -> list[pl.DataFrame]:
-    """Two parts that follow each other, the last run of the first and the first of the second put together."""
-    last, first = before.tail(1), after.head(1)
-    both = pl.concat([last, first])
-    texts = {column: as_text(both[column]) for column in table_columns(both)}
-    ids = None if id_column is None else texts.pop(id_column, None)
-    numbers = [0, last[RECORDS][0]] if ids is None else ids.cast(pl.Int64, strict=False).to_list()
-    follows = None not in numbers and numbers[1] == numbers[0] + last[RECORDS][0]
-    if not (follows and all(text.n_unique() == 1 for text in texts.values())):
-        return [before, after]
-    return [before.head(-1), pl.concat([last.with_columns(pl.col(RECORDS) + first[RECORDS][0]), after.slice(1)])]
-
-
-class _Digest(io.BytesIO):
-    """A writer that keeps only the hash of its input."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.hash = hashlib.sha256()
-
-    def write(self, content: "ReadableBuffer", /) -> int:
-        self.hash.update(content)
-        return memoryview(content).nbytes
-
-
-def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
-    """Yield the records of a released file in its order, in batches if they are many."""
-    if delimiter is not None and not is_large(path):
-        reading = ReadingWords(encoding="utf-8", delimiter=delimiter, row_index=KEEP)
-        return iter([csv_of(load_bytes(path), path.name, reading).frame])
-    return frames_of(path, delimiter)
-
-
-def is_as_written(path: Path, delimiter: str | None) -> bool:
-    """Whether a released file is in canonical form: writing its table again gives the same bytes.
-
-    Anything else that reads as the same table could carry a message: other spellings of cells, empty texts and NaN for
-    missing values, bytes that no reader looks at, statistics, metadata, borders of row groups.
-    """
-    again, frames = _Digest(), released_frames(path, delimiter)
-    first = next(frames, None)
-    if first is None:
-        raise InputError(f"{path.name} has columns but no records.", file=path.name)
-    whole = chain([first], frames)
-    if delimiter is not None:
-        for piece in csv_pieces(whole, first.columns, delimiter):
-            again.write(piece)
-    else:
-        refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
-        write_parquet_of(register_io_source(lambda *_: whole, schema=first.schema), again, refusal)
-    return again.hash.hexdigest() == sha256(path)
-
-
-def read_tally(
-    path: Path,
-    columns: Sequence[str] | None = None,
-    *,
-    missing: Sequence[str] = (),
-    delimiter: str | None = None,
-    encoding: str | None = None,
-) -> pl.DataFrame:
-    """Read a file of many records as a tally, in batches."""
-    if not is_parquet(path):
-        head = head_of(path, encoding)
-        delimiter = check_delimiter(delimiter or detect_delimiter(head, path.name))
-    parts: list[pl.DataFrame] = []
-    for frame in frames_of(path, delimiter):
-        own = frame if columns is None else frame.select(column for column in columns if column in frame.columns)
-        parts.append(tally_rows(without_texts(own, missing)))
-        if sum(part.height for part in parts) > ROWS_AT_ONCE and len(parts) > 1:
-            parts = [tally_rows(pl.concat(parts))]
-    return tally_rows(pl.concat(parts)) if parts else pl.DataFrame()
+def concat_tallies(parts: Sequence[Tally]) -> Tally:
+    """Return the rows of several tallies, one after the other."""
+    frame = pl.concat([part.frame for part in parts])
+    is_counted = any(part.counts is not None for part in parts)
+    return Tally(frame, pl.concat([part.weights for part in parts]) if is_counted else None)

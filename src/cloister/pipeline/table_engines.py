@@ -17,7 +17,7 @@ from cloister.engines.choice import ChosenEngine
 from cloister.engines.in_database import Database, Making, Recoded, fetch_released, make, n_changed
 from cloister.engines.statements import Engine, count_ids, fetch_tally, names_of, unique_share
 from cloister.errors import InputError, InternalError, Message, setting
-from cloister.io import RECORDS, Source, as_text, records_of, table_columns
+from cloister.io import Source, Tally, as_text
 from cloister.io.query import Query
 from cloister.release.folder import TABLE
 from cloister.release.manifest import AnyManifest, with_parts
@@ -104,7 +104,7 @@ def _database(query: Query, options: TableOptions) -> Iterator[OpenedTable]:
 class CountedTable:
     """The counted records of a table, with the roles of its columns."""
 
-    tally: pl.DataFrame  # of the released columns; those that were not counted are in it as missing
+    tally: Tally  # of the released columns; those that were not counted are in it as missing
     roles: Mapping[str, Role]
     # released columns that were not counted: an id that becomes a number, and what stays where it is
     uncounted: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
     )
     tally = fetch_tally(engine, [column for column in shown if column not in uncounted])
     nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in uncounted]
-    return CountedTable(tally.with_columns(nothing).select([*shown, RECORDS]), roles, uncounted)
+    return CountedTable(tally.replace_rows(tally.frame.with_columns(nothing).select(shown)), roles, uncounted)
 
 
 @dataclass
@@ -201,7 +201,7 @@ class TableMade:
             )
 
     @cached_property
-    def tally(self) -> pl.DataFrame:
+    def tally(self) -> Tally:
         """The tally of the protected table, in the order of its values; what was not counted is missing.
 
         Counted once, from the table that will stay: nobody else can change it inside the transaction.
@@ -211,19 +211,17 @@ class TableMade:
         if {*self.stayed()} - {self.id_column} and (changed := database.fetch(n_changed(database, making)).item()):
             raise InternalError(f"{changed} records of the protected table are none of the original.")
         here = [column for column in making.columns if column not in self.counted.uncounted]
-        frame = fetch_released(database, making.table, here)
-        texts = pl.DataFrame([as_text(frame[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(here)])
-        frame = frame[texts.select(pl.arg_sort_by(*texts.columns)).to_series()]
-        return self._with_uncounted(frame)
+        found = fetch_released(database, making.table, here)
+        texts = pl.DataFrame([as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(found.frame)])
+        return self._with_uncounted(found.gather(texts.select(pl.arg_sort_by(*texts.columns)).to_series()))
 
-    def _with_uncounted(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _with_uncounted(self, found: Tally) -> Tally:
         """Put missing values in the place of what was not counted, and the first number of each row as its id."""
         nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in self.stayed()]
-        frame = frame.with_columns(nothing)
+        frame, records = found.frame.with_columns(nothing), found.weights
         if self.id_column is not None:
-            records = records_of(frame)
             frame = frame.with_columns((records.cum_sum() - records + 1).alias(self.id_column))
-        return frame.select([*self.making.columns, RECORDS])
+        return found.replace_rows(frame.select(self.making.columns))
 
 
 class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
@@ -253,11 +251,13 @@ class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
         except InputError:
             if self.unmatched_values is not None:
                 columns = names_of(engine.columns)
-                list_unmatched(request, columns, lambda name: fetch_tally(engine, [name])[name], self.unmatched_values)
+                list_unmatched(
+                    request, columns, lambda name: fetch_tally(engine, [name]).frame[name], self.unmatched_values
+                )
             raise
         if request.levels is not None:
             check_levels(table.problem, request.levels)
-        return EncodedTally(table, replace(counted, tally=table.frame))  # the same, packed
+        return EncodedTally(table, replace(counted, tally=table.tally))  # the same, packed
 
     def protect(self, encoded: EncodedTally, run: Run) -> ProtectedTally:
         """Generalize, and suppress."""
@@ -349,5 +349,5 @@ def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, 
     is_left_out = np.ones(encoded_table.frame.height, dtype=np.bool_)
     is_left_out[protected.originals.drop_nulls().to_numpy()] = False
     left_out = pl.DataFrame(labels).filter(is_left_out).unique()
-    columns = tuple(table_columns(protected.frame))
+    columns = tuple(protected.tally.frame.columns)
     return Making(table, columns, tuple(recoded), left_out, request.numbered_id)

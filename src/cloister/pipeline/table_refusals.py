@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import CloisterError, InputError, Message, NoSafeRelease, join_parts, name_few, setting
-from cloister.io import as_text, is_tally
+from cloister.io import as_text
 from cloister.release.head import MOST_LOST
 from cloister.report.release_warnings import describe_empty, describe_not_compared
 from cloister.results import DisclosiveColumn, Why
@@ -31,7 +31,7 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     Where patients are told apart, one row of each is looked at: a column left out that repeats there groups several of
     these patients into one person, as that of persons does with stays.
     """
-    if is_tally(table.frame):
+    if table.tally.counts is not None:
         return []
     of_role = {role: [name for name, one in table.roles.items() if one is role] for role in Role}
     one_each, patients = table.frame, request.patients
@@ -56,7 +56,7 @@ def accepted_beside_labels(
     elsewhere are not looked at, which is noted: which columns go together there is not known.
     """
     recorded = [name for name, role in table.roles.items() if role in RECORDED]
-    if is_tally(table.frame) or not recorded:
+    if table.tally.counts is not None or not recorded:
         return [], describe_not_compared(recorded) if recorded else []
     originals = protected.originals.drop_nulls()
     looked_at = pl.Series(range(len(originals)), dtype=pl.Int64)
@@ -69,11 +69,11 @@ def accepted_beside_labels(
         return order_values(as_text(table.frame[name]).gather(originals)).alias(name)
 
     hidden = {
-        name: Hidden(as_text(protected.labels[name]).gather(looked_at), values(name))
+        name: Hidden(as_text(protected.labels.frame[name]).gather(looked_at), values(name))
         for name, levels in protected.levels.items()
         if any(level > 0 for level in levels)
     }
-    labels = pl.DataFrame([as_text(one).gather(looked_at) for one in protected.labels])
+    labels = pl.DataFrame([as_text(one).gather(looked_at) for one in protected.labels.frame])
     classes = labels.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
     found = find_determinations(hidden, {name: values(name) for name in recorded}, classes, request.k)
     refused = [one for one in found if one.n_below and not {*one.columns} <= {*request.accept}]
@@ -158,7 +158,7 @@ def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: Tab
     is_useless = loss > MOST_LOST or len(empty) == len(manifest.quasi_identifiers)
     if not empty and not is_useless:
         return []
-    is_fixed = is_tally(table.frame) or (request.levels, request.time_limit) != (None, None)
+    is_fixed = table.tally.counts is not None or (request.levels, request.time_limit) != (None, None)
     tried = [] if is_fixed else list(_suggest_changes(table, request, empty, source))
     how = f"tried with {SAMPLE:,} of the records" if table.frame.height > SAMPLE else "tried"
     instead: str = "Ask for a smaller k or fewer columns"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import Source, as_text, is_tally, n_records
+from cloister.io import Source, as_text
 from cloister.jobs.linked_columns import RecordedValues
 from cloister.release.manifest import AnyManifest
 from cloister.release.release import CustodianFiles, Release
@@ -124,7 +124,7 @@ class TableProtection(TableInMemory[EncodedInput, ProtectedTable]):
     def verify(self, release: Release, protected: ProtectedTable) -> Verdict:
         """Return the verdict on the protected records, whose text is packed and takes less time."""
         assert isinstance(release, TableRelease)
-        return release.recheck_records(protected.frame)
+        return release.recheck_records(protected.tally)
 
 
 def protect_rows(
@@ -145,7 +145,7 @@ def describe_release(
     encoded: EncodedInput, protected: ProtectedTable, request: TableRequest, source: Source, seed: int
 ) -> TableRelease:
     """Measure a protected table, or its tally, and return the release, not verified yet."""
-    table, n = encoded.table, n_records(encoded.table.frame)
+    table, n = encoded.table, encoded.table.tally.n_records
     accepted, of_sets = accepted_beside_labels(table, protected, request, source.name)
     request = with_published_rules(request, protected.suppressed, n)
     utility = exact_utility(table, protected, request)
@@ -167,7 +167,7 @@ def describe_release(
         every_rule=True,
     )
     exact = exact_figures(utility, table, protected, request, vanished)
-    frame = unpack(protected.frame)
+    frame = unpack(protected.tally.frame)
     return TableRelease(
         manifest=complete_table_manifest(derived, source, seed),
         derived=derived,
@@ -197,10 +197,10 @@ def complete_table_manifest(
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:
-    """Return the original id of each released record; None for a tally, and for several rows per patient."""
-    if request.id is None or request.ids is Ids.DROP or is_tally(table.frame) or request.patients is not None:
+    """Return the original id of each released record; None for counted records, and for several rows per patient."""
+    is_counted = table.tally.counts is not None
+    if request.id is None or request.ids is Ids.DROP or is_counted or request.patients is not None:
         return None
-    released = protected.originals.is_not_null()
-    new = protected.frame[request.id].filter(released).alias("released")
+    new = protected.tally.frame[request.id].filter(protected.originals.is_not_null()).alias("released")
     old = table.frame[request.id].gather(protected.originals.drop_nulls()).alias("original")
     return pl.DataFrame([new, old])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import Source, as_text
+from cloister.io import Source, Tally, as_text
 from cloister.io.foreign import interruptible
 from cloister.kernels.compiling import load
 from cloister.release.head import WITH_CODES
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 class CheckOfBoth:
     """Check a protected table with its codes: the table with codes reduced to their presence, and then the codes."""
 
-    of_table: Callable[[pl.DataFrame], Verdict]
+    of_table: Callable[[Tally], Verdict]
     promised: Guarantee
     column: str
     secret: DisassociationSecret
 
     def __call__(self, frame: pl.DataFrame, released: Disassociation) -> Verdict:
         """Return the verdict on a table with codes."""
-        of_table = self.of_table(with_presence(frame, self.column))
+        of_table = self.of_table(Tally(with_presence(frame, self.column)))
         return verify_both(of_table, frame, self.promised, self.column, released, self.secret)
 
 
@@ -106,7 +106,7 @@ class TableWithCodesProtection(TableInMemory[EncodedBoth, ProtectedInput]):
         """Protect the table, then the codes inside its classes."""
         codes, request = encoded.codes, encoded.request
         table = protect_rows(encoded.table.table, request, run, record_codes(codes, self.source.frame.height))
-        table = replace(table, frame=unpack(table.frame))
+        table = replace(table, tally=table.tally.replace_rows(unpack(table.tally.frame)))
         both = interruptible(lambda: protect_codes_of(table, request, codes, self.asked, self.seed))
         return ProtectedInput(table, both)
 

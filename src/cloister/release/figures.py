@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from cloister.io import records_of, table_columns
+from cloister.io import Tally
 from cloister.release.masking import mask_small_count
 from cloister.risk.recorded_columns import UniqueRecords
 from cloister.risk.safe_harbor import look_for_identifiers
@@ -50,9 +50,8 @@ class ReportCounts:
     of: str
     by: str
     columns: tuple[Counted, ...]  # those whose labels are counted
-    # name and text of each released file, or the tally of that, for signs of identifiers; columns that only number
-    # records omitted
-    files: Mapping[str, pl.DataFrame] = field(repr=False)
+    # name and text of each released file, for signs of identifiers; columns that only number records omitted
+    files: Mapping[str, Tally] = field(repr=False)
     # patients made up from released labels, by column
     examples: tuple[Mapping[str, str], ...] = ()
     members: bool = True  # whether the members of the classes are counted, or the classes
@@ -129,7 +128,6 @@ def band_sizes(sizes: pl.Series, *, members: bool) -> dict[str, int]:
 
 def _identifiers(shown: ReportCounts, today: datetime.date) -> list[Figures]:
     """Return signs of the identifiers that HIPAA Safe Harbor lists, by file."""
-    every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in shown.files.items()}
     return [
         {
             "file": name,
@@ -139,8 +137,8 @@ def _identifiers(shown: ReportCounts, today: datetime.date) -> list[Figures]:
             "records": mask_small_count(finding.records, shown.k),
             "confidence": finding.confidence,
         }
-        for name, (texts, records) in every.items()
-        for finding in look_for_identifiers(texts, texts, records=records, today=today)
+        for name, texts in shown.files.items()
+        for finding in look_for_identifiers(texts.frame, texts.frame, records=texts.weights, today=today)
     ]
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
-from cloister.io.tally import is_as_written, released_frames
+from cloister.io.batches import is_as_written, released_frames
 from cloister.release.earlier_names import with_earlier_names, with_names_of_today
 from cloister.release.head import (
     ATTRIBUTES,

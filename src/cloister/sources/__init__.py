@@ -15,9 +15,9 @@ import polars as pl
 from cloister.errors import InputError, did_you_mean, join_parts, setting
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Query, Source, code_events, code_lists
 from cloister.io import read_table as table_in_file
+from cloister.io.batches import read_packed
 from cloister.io.codes import completed_years
 from cloister.io.columns import display_name
-from cloister.io.tally import read_packed
 from cloister.settings.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea

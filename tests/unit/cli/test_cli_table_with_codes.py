@@ -139,8 +139,8 @@ def test_more_of_a_code_than_a_reconstruction_has(protect, cloister, tmp_path):
 
 def test_a_release_too_large_to_be_read_at_once(protect, cloister, tmp_path, monkeypatch):
     """Many records are read in pieces elsewhere; records with codes are always read row by row."""
-    monkeypatch.setattr("cloister.io.tally.LARGE", 1)
-    monkeypatch.setattr("cloister.io.tally.LARGE_BYTES", 1)
+    monkeypatch.setattr("cloister.io.batches.LARGE", 1)
+    monkeypatch.setattr("cloister.io.batches.LARGE_BYTES", 1)
 
     assert protect().code == 0
     assert cloister("verify", tmp_path / "release").code == 0

@@ -111,6 +111,38 @@ def raise_k(m):
     m["records"].update({"in": f"<{m['records']['released'] + 31}", "suppressed": "<31"})
 
 
+@pytest.mark.parametrize("ids", ["number", "drop"])
+def test_a_large_release_of_patients_with_several_records(bare, cloister, data, tmp_path, monkeypatch, ids):
+    """Records of patients are compared one by one, however many they are, and never merged into runs."""
+    header, *rows = data.read_text().splitlines()
+    whose = [f"M{place // 2},{row.partition(',')[2]}" for place, row in enumerate(rows)]
+    data.write_text("\n".join([header, *whose, ""]))
+    qi = ("--qi", "age=interval:10,50", "--qi", "sex=suppress", "--qi", "zip=suppress")
+    assert (
+        bare(
+            *qi,
+            "--patient",
+            "mrn",
+            "--ids",
+            ids,
+            "--drop",
+            "name",
+            "--keep",
+            "diagnosis",
+            "--suppression",
+            "0.2",
+            "-k",
+            "3",
+        ).code
+        == 0
+    )
+    monkeypatch.setattr("cloister.io.batches.LARGE", 1)
+    monkeypatch.setattr("cloister.io.batches.LARGE_BYTES", 1)
+
+    assert cloister("verify", tmp_path / "release", "--original", data).code == 0
+    assert cloister("verify", tmp_path / "release").code == (0 if ids == "number" else 1)
+
+
 @pytest.mark.parametrize("name", ["nowhere", "patients.csv", "."])
 def test_what_is_no_release(cloister, data, name):
     """A place that is no release is bad input."""

@@ -14,7 +14,7 @@ from cloister.engines import choice
 from cloister.engines import duckdb as duckdb_engine
 from cloister.engines.choice import approximate_records, check_word, choose_engine
 from cloister.errors import InputError
-from cloister.io import tally, write_csv, write_parquet
+from cloister.io import batches, write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.verification.folder import verify_folder
 
@@ -188,7 +188,7 @@ def test_records_are_estimated_by_the_first_lines(tmp_path):
 def test_a_large_release_is_checked_in_pieces(protect, data, monkeypatch, tmp_path, purpose):
     """A release and an original too large to be read whole are checked as tallies, with the same outcome."""
     protect("--purpose", purpose)
-    monkeypatch.setattr(tally, "LARGE", 1)
+    monkeypatch.setattr(batches, "LARGE", 1)
     whole = verify_folder(tmp_path / "release")
 
     assert whole.holds
@@ -203,7 +203,7 @@ def test_a_large_release_is_checked_in_pieces(protect, data, monkeypatch, tmp_pa
 def test_a_large_release_with_one_cell_changed_is_rejected(protect, monkeypatch, tmp_path):
     """Checked in pieces, a release with another cell, or in another order, does not hold."""
     protect()
-    monkeypatch.setattr(tally, "LARGE", 1)
+    monkeypatch.setattr(batches, "LARGE", 1)
     path = tmp_path / "release" / "data.parquet"
     frame = pl.read_parquet(path)
     for changed in (

@@ -7,8 +7,8 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from cloister.io import tally, write_csv, write_parquet
-from cloister.io.tally import is_as_written
+from cloister.io import batches, write_csv, write_parquet
+from cloister.io.batches import is_as_written
 
 PLAIN = pl.DataFrame(
     {
@@ -90,7 +90,7 @@ def test_nothing_hides_in_a_parquet_file(tmp_path, change):
 @pytest.mark.parametrize("large", [1, 1 << 28])
 def test_other_spellings_of_a_text_are_seen(tmp_path, monkeypatch, large):
     """A text that spells the same cells otherwise is told from one that we write, in pieces as whole."""
-    monkeypatch.setattr(tally, "LARGE_BYTES", large)
+    monkeypatch.setattr(batches, "LARGE_BYTES", large)
     path, other = tmp_path / "data.csv", tmp_path / "other.csv"
     write_csv(pl.DataFrame({"x": ["a"], "y": ["b"]}), path)
     other.write_text('x,y\n"a",b\n')

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from cloister.engines.statements import Engine, EngineColumn, as_in_file, kind_of, parquet_schema
 from cloister.errors import InputError, setting
-from cloister.io import RECORDS, plain_columns, table_columns
+from cloister.io import Tally, plain_columns
 from cloister.io.columns import check_names, display_name
 from cloister.io.csv import csv_of, head_of
 from cloister.io.read import is_parquet
@@ -89,10 +89,10 @@ def spark_frame(frame: "DataFrame", shown: str = "a dataframe") -> Iterator[Spar
         yield table
 
 
-def back(frame: "DataFrame", tally: pl.DataFrame, id_column: str | None) -> "DataFrame":
+def back(frame: "DataFrame", tally: Tally, id_column: str | None) -> "DataFrame":
     """Return the records of a tally as a dataframe in the session of a frame."""
-    columns = {column: f"c{place}" for place, column in enumerate(table_columns(tally))}
-    counted = tally.rename({**columns, RECORDS: "n"}).to_arrow()
+    columns = {column: f"c{place}" for place, column in enumerate(tally.frame.columns)}
+    counted = tally.frame.rename(columns).with_columns(tally.weights.alias("n")).to_arrow()
     types: dict[str, str] = dict(frame.dtypes)
     with session_of(frame) as session:
         few = call_spark(lambda: session.createDataFrame(counted))

@@ -11,6 +11,7 @@ from tests.made.examples import examples
 from tests.oracles.slow_assignment import can_be_assigned, patients_can_be_assigned
 
 import cloister as cl
+from cloister.io import Tally
 from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.verify.flow import Flow
@@ -34,7 +35,7 @@ def made(frame, **settings):
     """A release of visits, its guarantee, and what it was made from, without knowledge of whose each record is."""
     asked = {"rule": ["k-anonymity=3"], "sensitive": ["dx"], "accept": ["dx"], "patient": "whose"} | settings
     release = cl.protect_table(frame, qi=HIERARCHIES, **asked)
-    source = OriginalTable(frame, bound_hierarchies(frame, HIERARCHIES))
+    source = OriginalTable(Tally(frame), bound_hierarchies(frame, HIERARCHIES))
     return release.frame, guarantee_of(release.manifest), source
 
 
@@ -57,9 +58,9 @@ def test_patients_that_nobody_is_are_refused(settings):
     frame, guarantee, source = made(VISITS, **settings)
     forged = renumbered(frame)
 
-    assert verify(frame, guarantee, source).holds
-    assert verify(forged, guarantee).holds
-    assert "fit no patient of the original" in verify(forged, guarantee, source).problem()
+    assert verify(Tally(frame), guarantee, source).holds
+    assert verify(Tally(forged), guarantee).holds
+    assert "fit no patient of the original" in verify(Tally(forged), guarantee, source).problem()
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=str)
@@ -67,14 +68,14 @@ def test_without_numbers_a_class_of_too_few_patients_is_refused(settings):
     """Where the release does not say whose its records are, the original says that a class has two patients."""
     frame, guarantee, _ = made(VISITS, ids="drop", **settings)
     few = VISITS.with_columns(whose=pl.when(pl.col("age") < 30).then(pl.lit("p0")).otherwise("whose"))
-    source = OriginalTable(few, bound_hierarchies(few, HIERARCHIES))
-    alone = verify(frame, guarantee)
+    source = OriginalTable(Tally(few), bound_hierarchies(few, HIERARCHIES))
+    alone = verify(Tally(frame), guarantee)
 
     assert not alone.holds
     assert not alone.failures
     assert [name for name, _ in alone.unchecked] == ["k-patients"]
     assert alone.accepting(["k-patients"]).holds
-    assert "k-patients" in "; ".join(verify(frame, guarantee, source).failures)
+    assert "k-patients" in "; ".join(verify(Tally(frame), guarantee, source).failures)
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=str)
@@ -84,9 +85,9 @@ def test_shuffled_values_are_refused(settings):
     shuffled = frame.with_columns(dx=pl.Series(frame["dx"].to_list()[30:] + frame["dx"].to_list()[:30]))
     shuffled = shuffled.sort(frame.columns)
 
-    assert verify(frame, guarantee, source).holds
-    assert verify(shuffled, guarantee).holds
-    assert "labels and recorded values together" in verify(shuffled, guarantee, source).problem()
+    assert verify(Tally(frame), guarantee, source).holds
+    assert verify(Tally(shuffled), guarantee).holds
+    assert "labels and recorded values together" in verify(Tally(shuffled), guarantee, source).problem()
 
 
 ROWS = st.lists(st.tuples(st.sampled_from("pqrs"), st.integers(0, 3), st.sampled_from("ab")), min_size=2, max_size=6)
@@ -133,9 +134,9 @@ def found_by_flow(released, frame, hierarchy):
         ("age", "dx", "whose"), {"age": 1}, 1, None, None, id="whose", patient="whose", recoded={"age": (0, 1)}
     )
     table = pl.DataFrame(released, schema=["age", "dx", "whose"], orient="row").cast(pl.String)
-    source = OriginalTable(frame.cast(pl.String), bound_hierarchies(frame, hierarchy))
+    source = OriginalTable(Tally(frame.cast(pl.String)), bound_hierarchies(frame, hierarchy))
     checks = Checks()
-    check_assignment(find_beneath(ReleasedClasses(table, ["age"]), guarantee, source), guarantee, checks)
+    check_assignment(find_beneath(ReleasedClasses(Tally(table), ["age"]), guarantee, source), guarantee, checks)
     return not any("labels and recorded" in one for one in checks.failures), not checks.failures
 
 

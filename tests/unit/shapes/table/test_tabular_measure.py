@@ -7,6 +7,7 @@ import pytest
 
 from cloister.errors import InternalError
 from cloister.hierarchy import hierarchy_rows, suppress
+from cloister.io import Tally
 from cloister.privacy import KAnonymity
 from cloister.results import Utility
 from cloister.risk.prosecutor import measure_risk
@@ -30,7 +31,7 @@ LEVELS = {"age": (1,), "sex": (0,)}
 def utility(**options):
     """What the release of eight of ten records lost."""
     request = TableRequest({column: QuasiIdentifier(AGES) for column in LADDERS}, (KAnonymity(2),), **options)
-    return measure_utility(RELEASED, LADDERS, LEVELS, 2, request)
+    return measure_utility(Tally(RELEASED), LADDERS, LEVELS, 2, request)
 
 
 def test_loss_by_hand():
@@ -54,7 +55,7 @@ def test_weighted_loss_by_hand():
 
 def test_risk_by_hand():
     """Classes of 2, 3 and 3: the highest risk is a half, the average 3 classes in 8 records."""
-    sizes = class_sizes(RELEASED, ["age", "sex"])
+    sizes = class_sizes(Tally(RELEASED), ["age", "sex"])
     risk = measure_risk(sizes, 0.4)
 
     assert sorted(sizes.to_list()) == [2, 3, 3]
@@ -85,7 +86,9 @@ def test_bands(size, band):
 def test_facts_tell_the_risk_that_assessing_measures(sizes):
     """What a manifest says of risk and labels is what is found by numbering records and comparing class sizes."""
     records = pl.DataFrame({"age": [str(place) for place, size in enumerate(sizes) for _ in range(size)]})
-    facts = facts_of(records.with_columns(dx=pl.lit("a")), PublishedSettings.model_construct(hierarchies={"age": "x"}))
+    facts = facts_of(
+        Tally(records.with_columns(dx=pl.lit("a"))), PublishedSettings.model_construct(hierarchies={"age": "x"})
+    )
     risk = measure_risk(pl.Series(sizes), 0.2)
 
     assert (facts.released, facts.labels) == (sum(sizes), {"age": len(sizes)})
@@ -101,7 +104,7 @@ def test_facts_tell_the_risk_that_assessing_measures(sizes):
 
 def test_missing_forms_a_class():
     """Missing is a value like any other."""
-    assert sorted(class_sizes(pl.DataFrame({"a": [None, None, "x"]}), ["a"]).to_list()) == [1, 2]
+    assert sorted(class_sizes(Tally(pl.DataFrame({"a": [None, None, "x"]})), ["a"]).to_list()) == [1, 2]
 
 
 def test_a_loss_that_is_not_the_method_s_is_our_bug():

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from cloister.hierarchy import hierarchy_rows, suppress
+from cloister.io import Tally
 from cloister.shapes.table.format.facts import class_sizes
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
 from cloister.shapes.table.verify.verify import released_texts, verify
@@ -14,7 +15,7 @@ AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"
 TABLE = pl.DataFrame(
     {"id": ["a", "b", "c", "d", "e", "f"], "age": ["31", "35", "42", "42", "42", "99"], "dx": list("xyxyzx")}
 )
-ORIGINAL = OriginalTable(TABLE, {"age": AGES.bind("age", ["31", "35", "42", "99"])})
+ORIGINAL = OriginalTable(Tally(TABLE), {"age": AGES.bind("age", ["31", "35", "42", "99"])})
 GOOD = pl.DataFrame({"id": [1, 2, 3, 4, 5], "age": ["30s", "30s", "40s", "40s", "40s"], "dx": list("xyxyz")})
 
 
@@ -29,8 +30,8 @@ PROMISE = Guarantee(("id", "age", "dx"), {"age": 1}, 2, 5, 1, K2, id="id", numbe
 
 def test_a_good_release_holds():
     """A release that keeps its promise holds, with and without the original."""
-    assert verify(GOOD, PROMISE).holds
-    verdict = verify(GOOD, PROMISE, ORIGINAL)
+    assert verify(Tally(GOOD), PROMISE).holds
+    verdict = verify(Tally(GOOD), PROMISE, ORIGINAL)
     assert verdict.holds
     assert verdict.failures == ()
     assert "compared with the original" in verdict.how
@@ -85,7 +86,7 @@ BROKEN = {
 @pytest.mark.parametrize(("frame", "promise", "failure"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_promise(frame, promise, failure):
     """A release that breaks its promise is refused, and what is wrong is said."""
-    verdict = verify(frame, promise)
+    verdict = verify(Tally(frame), promise)
 
     assert not verdict.holds
     assert failure in "; ".join(verdict.failures)
@@ -107,7 +108,7 @@ UNLIKE = {
 @pytest.mark.parametrize(("frame", "promise", "failure"), UNLIKE.values(), ids=UNLIKE)
 def test_a_release_unlike_its_original(frame, promise, failure):
     """A release that is not what its original gives at the stated levels is refused."""
-    verdict = verify(frame, promise, ORIGINAL)
+    verdict = verify(Tally(frame), promise, ORIGINAL)
 
     assert not verdict.holds
     assert failure in "; ".join(verdict.failures)
@@ -118,16 +119,16 @@ def test_stars_are_set_aside():
     stars = pl.DataFrame({"id": ["*"], "age": ["*"], "dx": ["*"]})
     frame = pl.concat([stars, GOOD.with_columns(pl.all().cast(pl.String))])
 
-    assert verify(frame, replace(PROMISE, stars=True), ORIGINAL).holds
-    assert not verify(frame, PROMISE).holds
+    assert verify(Tally(frame), replace(PROMISE, stars=True), ORIGINAL).holds
+    assert not verify(Tally(frame), PROMISE).holds
 
 
 def test_what_is_kept_back_is_not_judged():
     """Where the manifest keeps the number of suppressed records back, the rest is checked all the same."""
     hidden = replace(PROMISE, suppressed=None, limit=None)
 
-    assert verify(GOOD, hidden, ORIGINAL).holds
-    assert not verify(GOOD.head(4), hidden, ORIGINAL).holds
+    assert verify(Tally(GOOD), hidden, ORIGINAL).holds
+    assert not verify(Tally(GOOD.head(4)), hidden, ORIGINAL).holds
 
 
 def test_missing_sorts_first_and_forms_classes():
@@ -135,9 +136,9 @@ def test_missing_sorts_first_and_forms_classes():
     frame = pl.DataFrame({"a": [None, None, "x", "x"]}, schema={"a": pl.String})
     promise = Guarantee(("a",), {"a": 0}, 2, 4, 0, K2)
 
-    assert verify(frame, promise).holds
-    assert not verify(frame[[2, 3, 0, 1]], promise).holds
-    assert not verify(frame, with_k(3, promise)).holds
+    assert verify(Tally(frame), promise).holds
+    assert not verify(Tally(frame[[2, 3, 0, 1]]), promise).holds
+    assert not verify(Tally(frame), with_k(3, promise)).holds
 
 
 @pytest.mark.parametrize("name", [*BROKEN, *UNLIKE])
@@ -151,15 +152,15 @@ def test_packed_text_is_judged_as_text(name):
         return table.with_columns(table[column].cast(pl.Enum(kind)) for column, kind in kinds.items())
 
     for order in (1, -1):
-        original = replace(ORIGINAL, frame=packed(TABLE, order))
-        found = verify(packed(texts, order), promise, original)
-        assert found.failures == verify(texts, promise, ORIGINAL).failures
+        original = replace(ORIGINAL, tally=Tally(packed(TABLE, order)))
+        found = verify(Tally(packed(texts, order)), promise, original)
+        assert found.failures == verify(Tally(texts), promise, ORIGINAL).failures
 
 
 def test_no_failure_tells_a_value():
     """No failure holds a value of the release or of the original."""
     for frame, promise, _ in [*BROKEN.values(), *UNLIKE.values()]:
-        said = "; ".join(verify(frame, promise, ORIGINAL).failures)
+        said = "; ".join(verify(Tally(frame), promise, ORIGINAL).failures)
         assert not [value for value in ("30s", "40s", "31", "99", "zz") if value in said]
 
 
@@ -173,15 +174,15 @@ def test_names_of_columns_are_names(one, other):
     source = TABLE.with_columns(sex=pl.Series(list("FFFFFM"))).rename({"age": one, "dx": other})
     promise = replace(PROMISE, columns=("id", one, other, "sex"), levels={one: 1, "sex": 0})
     sexes = suppress().bind("sex", ["F", "M"])
-    original = OriginalTable(source, {one: ORIGINAL.hierarchies["age"], "sex": sexes})
+    original = OriginalTable(Tally(source), {one: ORIGINAL.hierarchies["age"], "sex": sexes})
 
-    assert verify(frame, promise, original).failures == ()
-    assert class_sizes(released_texts(frame, promise), [one, "sex"]).sort().to_list() == [2, 3]
-    assert not verify(frame, with_k(3, promise), original).holds
-    assert not verify(frame.with_columns(sex=pl.Series(list("FFFFM"))), promise, original).holds
+    assert verify(Tally(frame), promise, original).failures == ()
+    assert class_sizes(released_texts(Tally(frame), promise), [one, "sex"]).sort().to_list() == [2, 3]
+    assert not verify(Tally(frame), with_k(3, promise), original).holds
+    assert not verify(Tally(frame.with_columns(sex=pl.Series(list("FFFFM")))), promise, original).holds
     moved = pl.Series(other, list("yxxyz"))
     changed = pl.DataFrame([moved if series.name == other else series for series in frame])
-    assert "not so: rows are sorted" in verify(changed, promise, original).failures[0]
+    assert "not so: rows are sorted" in verify(Tally(changed), promise, original).failures[0]
 
 
 HASHES = [letter * 64 for letter in "cabde"]
@@ -199,12 +200,12 @@ def test_keyed_ids():
         [*HASHES[:4], None],
     ]
 
-    assert verify(KEYED, promise, ORIGINAL).holds
+    assert verify(Tally(KEYED), promise, ORIGINAL).holds
     for ids in broken:
-        failures = verify(KEYED.with_columns(id=pl.Series(ids)), promise).failures
+        failures = verify(Tally(KEYED.with_columns(id=pl.Series(ids))), promise).failures
         assert failures == ("not so: ids are keyed hashes of 64 hexadecimal digits, each once (1 violation)",)
-    same = OriginalTable(TABLE.with_columns(id=pl.Series([*HASHES, "f"])), ORIGINAL.hierarchies)
-    assert verify(KEYED, promise, same).failures == ("5 ids of the original were released",)
+    same = OriginalTable(Tally(TABLE.with_columns(id=pl.Series([*HASHES, "f"]))), ORIGINAL.hierarchies)
+    assert verify(Tally(KEYED), promise, same).failures == ("5 ids of the original were released",)
 
 
 def test_keyed_ids_order_equal_records():
@@ -212,8 +213,8 @@ def test_keyed_ids_order_equal_records():
     equal = KEYED.with_columns(dx=pl.lit("x"))
     promise = replace(PROMISE, numbered=False)
 
-    assert not verify(equal, promise).holds
-    assert verify(equal[[1, 0, 2, 3, 4]], promise).holds
+    assert not verify(Tally(equal), promise).holds
+    assert verify(Tally(equal[[1, 0, 2, 3, 4]]), promise).holds
 
 
 def test_a_star_is_no_id_of_a_released_record():
@@ -222,15 +223,15 @@ def test_a_star_is_no_id_of_a_released_record():
     frame = pl.concat([stars, GOOD.with_columns(pl.all().cast(pl.String))])
     promise = replace(PROMISE, stars=True, released=6)
 
-    assert "not so: ids are 1, 2, 3" in "; ".join(verify(frame, promise).failures)
-    assert "not so: ids are keyed" in "; ".join(verify(frame, replace(promise, numbered=False)).failures)
+    assert "not so: ids are 1, 2, 3" in "; ".join(verify(Tally(frame), promise).failures)
+    assert "not so: ids are keyed" in "; ".join(verify(Tally(frame), replace(promise, numbered=False)).failures)
 
 
 def test_a_number_kept_back_is_from_1_to_below_k():
     """With the original it is counted whether the number kept back is one that must be."""
     hidden = replace(PROMISE, suppressed=None, limit=None)
-    none = OriginalTable(TABLE.head(5), ORIGINAL.hierarchies)
+    none = OriginalTable(Tally(TABLE.head(5)), ORIGINAL.hierarchies)
 
-    assert verify(GOOD, hidden, none).failures == (
+    assert verify(Tally(GOOD), hidden, none).failures == (
         "fewer than 2 suppressed records are declared, but it should be none or more",
     )

@@ -12,6 +12,7 @@ from tests.made.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
+from cloister.io import Tally
 from cloister.privacy.uniqueness import Sample, estimated_share
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies
 from cloister.shapes.table.verify.classes import Reference, ReleasedClasses, natural_order
@@ -29,10 +30,12 @@ TABLE = pl.DataFrame(
 )
 TREE = hierarchy_rows([["flu", "viral", "*"], ["mumps", "viral", "*"], ["gout", "other", "*"]])
 ORIGINAL = OriginalTable(
-    TABLE, bound_hierarchies(TABLE, {"ward": WARDS}), {("dx", TREE.spec): bound_hierarchies(TABLE, {"dx": TREE})["dx"]}
+    Tally(TABLE),
+    bound_hierarchies(TABLE, {"ward": WARDS}),
+    {("dx", TREE.spec): bound_hierarchies(TABLE, {"dx": TREE})["dx"]},
 )
 PEOPLE = pl.DataFrame({"ward": ["wardA"] * 8 + ["wardB"] * 8})
-POPULATIONS = {"census.csv": OriginalTable(PEOPLE, bound_hierarchies(PEOPLE, {"ward": WARDS}))}
+POPULATIONS = {"census.csv": OriginalTable(Tally(PEOPLE), bound_hierarchies(PEOPLE, {"ward": WARDS}))}
 GOOD = TABLE.head(8)
 
 ON_DX = [
@@ -73,7 +76,7 @@ def test_a_rule_decides_what_is_released(rule):
 
     def failures(frame, **changes):
         stated = promise(rule, released=frame.height, suppressed=10 - frame.height, **changes)
-        return verify(frame, stated, ORIGINAL, POPULATIONS, every_rule=True).failures
+        return verify(Tally(frame), stated, ORIGINAL, POPULATIONS, every_rule=True).failures
 
     assert failures(GOOD) == ()
     assert is_broken_once(failures(TABLE)[0], rule)
@@ -83,7 +86,7 @@ def test_a_rule_decides_what_is_released(rule):
 @pytest.mark.parametrize("rule", [one for one in AGAINST_ORIGINAL if "hierarchy" not in one])
 def test_a_release_without_suppressed_records_is_the_whole_input(rule):
     """Where nothing was suppressed, what a rule compares with is in the file: the original is not needed."""
-    verdict = verify(TABLE, promise(rule, released=10, suppressed=0), every_rule=True)
+    verdict = verify(Tally(TABLE), promise(rule, released=10, suppressed=0), every_rule=True)
 
     assert is_broken_once(verdict.failures[0], rule)
 
@@ -92,7 +95,7 @@ def test_a_release_without_suppressed_records_is_the_whole_input(rule):
 def test_a_changed_sensitive_value_is_seen(rule):
     """A release in which one diagnosis was changed is not what the original gives."""
     changed = GOOD.with_columns(dx=pl.Series(["flu", "flu", "flu", "mumps", "flu", "gout", "gout", "mumps"]))
-    verdict = verify(changed, promise(rule), ORIGINAL, POPULATIONS)
+    verdict = verify(Tally(changed), promise(rule), ORIGINAL, POPULATIONS)
 
     assert "2 combinations of values differ" in verdict.failures[-1]
 
@@ -100,7 +103,7 @@ def test_a_changed_sensitive_value_is_seen(rule):
 @pytest.mark.parametrize("rule", AGAINST_ORIGINAL, ids=lambda rule: f"{rule['model']} {rule.get('distance', '')}")
 def test_what_needs_the_original_is_said(rule):
     """Without the original a rule about its distribution is said not to be recomputed; where it must be, that fails."""
-    alone = verify(GOOD, promise(rule))
+    alone = verify(Tally(GOOD), promise(rule))
     told = [why for _, why in alone.unchecked if "was not recomputed: it compares with the original" in why]
 
     assert not alone.holds
@@ -108,43 +111,43 @@ def test_what_needs_the_original_is_said(rule):
     assert alone.accepting([rule["model"]]).holds
     assert alone.how.endswith("rules that could not be recomputed: 1")
     assert [check.split(" of ")[0] for check in told] == [rule["model"]]
-    assert not verify(GOOD, promise(rule), every_rule=True).holds
+    assert not verify(Tally(GOOD), promise(rule), every_rule=True).holds
 
 
 @pytest.mark.parametrize("rule", AGAINST_POPULATION, ids=lambda rule: rule["model"])
 def test_what_needs_the_population_is_said(rule):
     """Without the population, also with the original, the rest is checked and the rule is said to be left out."""
-    verdict = verify(GOOD, promise(rule), ORIGINAL)
-    incomplete = verify(GOOD.head(7), promise(rule, released=7, suppressed=3, limit=3), ORIGINAL)
+    verdict = verify(Tally(GOOD), promise(rule), ORIGINAL)
+    incomplete = verify(Tally(GOOD.head(7)), promise(rule, released=7, suppressed=3, limit=3), ORIGINAL)
 
     assert not verdict.failures
     assert [name for name, _ in verdict.unchecked] == [rule["model"]]
     assert "; ".join(verdict.checks).count("was not recomputed") == 1
-    assert not verify(GOOD, promise(rule), ORIGINAL, every_rule=True).holds
+    assert not verify(Tally(GOOD), promise(rule), ORIGINAL, every_rule=True).holds
     assert "1 classes differ" in incomplete.failures[0]
-    assert verify(GOOD, promise(rule), None, POPULATIONS, every_rule=True).holds
+    assert verify(Tally(GOOD), promise(rule), None, POPULATIONS, every_rule=True).holds
 
 
 def test_presence_of_everybody_lets_nobody_be_suppressed():
     """With a lower bound above 0, people whose class was left out would be absent for certain."""
     rule = {"model": "delta-presence", "lower": 0.2, "upper": 0.5, "population": "census.csv"}
-    whole = OriginalTable(GOOD, bound_hierarchies(GOOD, {"ward": WARDS}))
+    whole = OriginalTable(Tally(GOOD), bound_hierarchies(GOOD, {"ward": WARDS}))
     half = promise(rule, released=4, suppressed=4, limit=4)
 
-    assert verify(GOOD, promise(rule, suppressed=0), whole, POPULATIONS, every_rule=True).holds
-    assert "1 of 1 classes violate delta-presence" in verify(GOOD.head(4), half, whole, POPULATIONS).failures[0]
-    assert not verify(GOOD, promise(rule), ORIGINAL, POPULATIONS).holds
+    assert verify(Tally(GOOD), promise(rule, suppressed=0), whole, POPULATIONS, every_rule=True).holds
+    assert "1 of 1 classes violate delta-presence" in verify(Tally(GOOD.head(4)), half, whole, POPULATIONS).failures[0]
+    assert not verify(Tally(GOOD), promise(rule), ORIGINAL, POPULATIONS).holds
 
 
 def test_no_rules_promise_nothing():
     """A release without rules is refused, and so is a rule about a column that was generalized or not released."""
-    assert verify(GOOD, promise()).failures == ("no privacy rule is declared",)
+    assert verify(Tally(GOOD), promise()).failures == ("no privacy rule is declared",)
     absent = {"model": "l-diversity", "column": "sex", "l": 2}
-    assert verify(GOOD, promise(absent)).failures == (
+    assert verify(Tally(GOOD), promise(absent)).failures == (
         "l-diversity of 'sex' (l 2) is about a column that was not released as recorded",
     )
     generalized = absent | {"column": "ward"}
-    assert "was not released as recorded" in verify(GOOD, promise(generalized), ORIGINAL).failures[0]
+    assert "was not released as recorded" in verify(Tally(GOOD), promise(generalized), ORIGINAL).failures[0]
 
 
 def test_no_check_tells_a_value():
@@ -152,7 +155,7 @@ def test_no_check_tells_a_value():
     for rule in RULES:
         for frame in (GOOD, TABLE, TABLE.tail(2), GOOD.with_columns(dx=pl.lit("scurvy"))):
             for original in (None, ORIGINAL):
-                verdict = verify(frame, promise(rule), original, POPULATIONS)
+                verdict = verify(Tally(frame), promise(rule), original, POPULATIONS)
                 said = "; ".join([verdict.how, *verdict.checks, *verdict.failures])
                 assert not [value for value in ("ward", "flu", "gout", "mumps", "scurvy", "viral") if value in said]
 
@@ -179,7 +182,7 @@ def test_infinity_is_a_number_to_the_statements(infinite):
     frame = pl.DataFrame({"qi": ["a"] * 4 + ["b"] * 4, "dx": ["10"] * 4 + dx})
     rule = {"model": "t-closeness", "t": 0.3, "column": "dx", "distance": "ordered"}
     promised = Guarantee(("qi", "dx"), {"qi": 0}, 2, 8, 0, (rule,))
-    assert {one.violations for one in find_broken(frame, promised, (4, 4))} == {0}
+    assert {one.violations for one in find_broken(Tally(frame), promised, (4, 4))} == {0}
 
 
 @given(
@@ -196,7 +199,7 @@ def test_k_map_by_size_asks_for_what_the_poisson_test_says(k, n_people, signific
     least, most = (oracle.poisson_class(k, records, n_people, significance) for records in (n, n + 4 * withheld))
     reference = Reference(n, n + 4 * withheld)
     for smallest in (1, 3, 5):
-        classes = ReleasedClasses(table.filter(pl.col("c0").cast(pl.Int64) >= smallest), ["c0"])
+        classes = ReleasedClasses(Tally(table.filter(pl.col("c0").cast(pl.Int64) >= smallest)), ["c0"])
         judged = judge([rule], classes, reference)[0]
         if isinstance(judged, str):
             assert least <= smallest < most
@@ -207,7 +210,7 @@ def test_k_map_by_size_asks_for_what_the_poisson_test_says(k, n_people, signific
 
 def test_a_class_size_that_does_not_follow_is_refused():
     """The class size that k-map states must be that of the number of records."""
-    classes = ReleasedClasses(pl.DataFrame({"c0": ["x"] * 9}), ["c0"])
+    classes = ReleasedClasses(Tally(pl.DataFrame({"c0": ["x"] * 9})), ["c0"])
     rule = {"model": "k-map", "k": 5, "population_size": 20, "significance": 0.01}
 
     assert judge([rule | {"class_size": 5}], classes, Reference(9, 9))[0].all()
@@ -230,16 +233,16 @@ def test_too_few_people_are_a_violation():
     """A population of fewer people than there are records cannot be that of the release."""
     rule = {"model": "population-uniqueness", "share": 0.9, "population_size": 7, "estimator": "zayatz"}
 
-    assert "the release violates population-uniqueness" in verify(GOOD, promise(rule)).failures[0]
+    assert "the release violates population-uniqueness" in verify(Tally(GOOD), promise(rule)).failures[0]
 
 
 def test_missing_values_count_for_nothing():
     """Classes of missing values have no diversity, and those of missing quasi-identifiers are classes."""
     table = pl.DataFrame({"ward": [None] * 3 + ["x"] * 3, "dx": ["a", "b", None] + [None] * 3})
-    source = OriginalTable(table, bound_hierarchies(table, {"ward": suppress()}))
+    source = OriginalTable(Tally(table), bound_hierarchies(table, {"ward": suppress()}))
     rule = {"model": "l-diversity", "column": "dx", "l": 2}
     good = table.head(3)[[2, 0, 1]]
 
-    assert verify(good, promise(rule, released=3, suppressed=3, limit=3), source).holds
+    assert verify(Tally(good), promise(rule, released=3, suppressed=3, limit=3), source).holds
     strict = {"model": "l-diversity", "column": "dx", "l": 3}
-    assert "(l-diversity) (1 violation)" in verify(good, promise(strict, released=3)).failures[0]
+    assert "(l-diversity) (1 violation)" in verify(Tally(good), promise(strict, released=3)).failures[0]

@@ -7,6 +7,7 @@ from tests.made.examples import examples
 
 import cloister as cl
 from cloister.errors import NoSafeRelease
+from cloister.io import Tally
 from cloister.shapes.table.format.facts import count_complete
 
 RACES = ["White", "Black", "Asian", "Other"]
@@ -41,7 +42,7 @@ def test_counts_are_those_of_the_rows(tmp_path_factory, records):
         assume(False)
     rows = release.frame.rows(named=True)
 
-    assert count_complete(release.frame, ["age", "race"]) == sum("*" not in row.values() for row in rows)
+    assert count_complete(Tally(release.frame), ["age", "race"]) == sum("*" not in row.values() for row in rows)
     there = {row["race"] for row in rows}
     common = {race for race in RACES if sum(one["race"] == race for one in records) >= 3}
     noted = {race for race in RACES if any(f"{race} (" in note for note in release.notes)}

@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.hierarchy.bound import ROOT
-from cloister.io import as_text
+from cloister.io import Tally, as_text
 from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts, label_counts
@@ -225,7 +225,7 @@ def report_counts(files: WrittenClaims, form: ClaimsForm, k: int) -> ReportCount
             for table in TABLES
             for column in form.names(table, QUASI)
         ),
-        files={table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in TABLES},
+        files={table: Tally(files.of(table).drop(form.names(table, IDENTIFIER))) for table in TABLES},
         examples=tuple(_made_up(files, form, number) for number in range(EXAMPLES)),
     )
 

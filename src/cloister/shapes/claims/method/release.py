@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.io import as_text, write_csv, write_parquet
+from cloister.io.batches import PIECE, frames_of
 from cloister.io.columns import code_texts, pack_text
-from cloister.io.tally import PIECE, frames_of
 from cloister.release.release import Release
 from cloister.results import Checks, Verdict
 from cloister.shapes.claims.format.data import Claims

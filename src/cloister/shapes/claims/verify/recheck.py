@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io.tally import is_large, packed_frame
+from cloister.io.batches import is_large, packed_frame
 from cloister.release.folder import read_data
 from cloister.release.masking import WITHHELD, below
 from cloister.results import Caveat, Verdict

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
+from cloister.io import Tally
 from cloister.io.attributes import ranks
 from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts
@@ -126,6 +127,6 @@ class DerivedTerms(Derived):
             of="terms",
             by="the number of patients who have them",
             columns=(Counted("data", CODES, "patients", counts),),
-            files={} if self.beside is None else {"data": self.beside},
+            files={} if self.beside is None else {"data": Tally(self.beside)},
             members=False,
         )

@@ -7,7 +7,7 @@ from functools import cached_property
 import polars as pl
 
 from cloister.hierarchy import ROOT
-from cloister.io import as_text, count_records, is_tally, n_records, records_of, table_columns, with_records_of
+from cloister.io import Tally, as_text
 from cloister.io.columns import as_held
 from cloister.privacy import KPatients, least_group
 from cloister.release.codebook import Row, Type, codebook_of, type_of
@@ -42,14 +42,14 @@ class TableFacts:
 
 @dataclass(frozen=True, repr=False)
 class DerivedTable(Derived):
-    """The parts of a release that follow from a table's records, or their tally, and from its stated parts.
+    """The parts of a release that follow from a table's records and from its stated parts.
 
-    ``frame``: all records of the data file; ``released``: those that were not suppressed
+    ``every``: all records of the data file; ``released``: those that were not suppressed
     ``without``: a column of codes, of which another part of the release says more
     """
 
-    frame: pl.DataFrame
-    released: pl.DataFrame
+    every: Tally
+    released: Tally
     stated: TableSections
     facts: TableFacts
     without: str | None = None
@@ -75,18 +75,18 @@ class DerivedTable(Derived):
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the data file; empty for a table with codes reduced to their presence."""
-        return {DATA: self.frame} if self.without is None else {}
+        return {DATA: self.every.frame} if self.without is None else {}
 
     def codebook(self) -> pl.DataFrame:
         """Return one row for each released label of each quasi-identifier, and one for each other column."""
-        return codebook(self.frame.select(table_columns(self.frame)), self.stated)
+        return codebook(self.every.frame, self.stated)
 
     def report_counts(self) -> ReportCounts:
         """Return the records of each class, the records with each label, and all records, for signs of identifiers."""
         released, guarantee = self.released, guarantee_of(self.stated)
         skipped = {self.without, *guarantee.averaged}
         hidden = {guarantee.id if guarantee.numbered else None, self.without}
-        texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
+        texts = [as_text(column) for column in released.frame if column.name not in hidden]
         return ReportCounts(
             k=guarantee.k,
             sizes=class_sizes(released, list(guarantee.levels), guarantee.id and guarantee.patient),
@@ -97,22 +97,22 @@ class DerivedTable(Derived):
                 for column in guarantee.levels
                 if column not in skipped
             ),
-            files={DATA: with_records_of(pl.DataFrame(texts), released)},
+            files={DATA: released.replace_rows(pl.DataFrame(texts))},
             complete=count_complete(released, list(guarantee.levels)),
             recorded=self.unique,
         )
 
 
-def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPatients | None = None) -> TableFacts:
-    """Return the facts of released records, or of their tally, without rows of suppressed records.
+def facts_of(records: Tally, settings: PublishedSettings, patients: KPatients | None = None) -> TableFacts:
+    """Return the facts of released records, without rows of suppressed records.
 
     ``patients``: where a patient may have several records, the rule that names their column: classes are counted by it.
     """
-    quasi = [name for name in table_columns(records) if name in settings.hierarchies]
+    quasi = [name for name in records.frame.columns if name in settings.hierarchies]
     sizes = class_sizes(records, quasi, None if patients is None else patients.column).sort()
     n, smallest, largest = int(sizes.sum()), int(sizes[0]), int(sizes[-1])
     return TableFacts(
-        released=n_records(records),
+        released=records.n_records,
         risk=TableRisk(
             highest=1 / smallest,
             average=len(sizes) / n,
@@ -123,45 +123,42 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPati
             largest_class=largest,
             records_by_class_size=band_sizes(sizes, members=True),
         ),
-        labels={name: as_text(records.get_column(name).unique()).n_unique() for name in quasi},
+        labels={name: as_text(records.frame.get_column(name).unique()).n_unique() for name in quasi},
     )
 
 
-def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | None = None) -> pl.Series:
+def class_sizes(released: Tally, columns: Sequence[str], patient: str | None = None) -> pl.Series:
     """Return the number of records in each class of these columns; of patients, if an id distinguishes them."""
-    texts = pl.DataFrame([as_held(released[column]).alias(f"c{j}") for j, column in enumerate(columns)])
-    every, size = with_records_of(texts, released), count_records(released)
-    if patient is not None and patient in released.columns:
-        every, size = (
-            every.with_columns(released[patient].alias("patient")),
-            pl.col("patient").n_unique().cast(pl.Int64),
-        )
-    return every.group_by(texts.columns).agg(size.alias("size"))["size"]
+    texts = pl.DataFrame([as_held(released.frame[column]).alias(f"c{j}") for j, column in enumerate(columns)])
+    if patient is None or patient not in released.frame.columns:
+        return released.replace_rows(texts).count(texts.columns)["records"]
+    people = texts.with_columns(released.frame[patient].alias("patient"))
+    return people.group_by(texts.columns).agg(pl.col("patient").n_unique().cast(pl.Int64))["patient"]
 
 
-def count_unique(released: pl.DataFrame, guarantee: Guarantee, without: str | None = None) -> UniqueRecords | None:
+def count_unique(released: Tally, guarantee: Guarantee, without: str | None = None) -> UniqueRecords | None:
     """Return the number of released records that are unique by the columns released as recorded; None without any.
 
     Columns of a tally that were not counted, as they stay in a database, are not among them.
     """
-    unseen = [one.name for one in released if is_tally(released) and one.null_count() == released.height]
+    counted = [] if released.counts is None else released.frame.get_columns()
+    unseen = [column.name for column in counted if column.null_count() == len(column)]
     others = {*guarantee.levels, guarantee.id, without, *unseen}
-    recorded = [column for column in table_columns(released) if column not in others]
+    recorded = [column for column in released.frame.columns if column not in others]
     return count_unique_records(_row_by_row(released), list(guarantee.levels), recorded) if recorded else None
 
 
-def _row_by_row(released: pl.DataFrame) -> pl.DataFrame:
-    """Return a tally with one row for each record; other tables unchanged."""
-    if not is_tally(released):
-        return released
-    n = records_of(released)
-    places = pl.select(pl.int_range(released.height).repeat_by(n)).to_series().explode()
-    return released.select(table_columns(released)).select(pl.all().gather(places))
+def _row_by_row(released: Tally) -> pl.DataFrame:
+    """Return one row for each record."""
+    if released.counts is None:
+        return released.frame
+    places = pl.int_range(released.frame.height, eager=True).repeat_by(released.counts).explode()
+    return released.frame.select(pl.all().gather(places))
 
 
-def count_labels(frame: pl.DataFrame, column: str) -> Counts:
+def count_labels(records: Tally, column: str) -> Counts:
     """Return the number of records with each label of a column."""
-    return label_counts(as_text(frame[column]), records_of(frame))
+    return label_counts(as_text(records.frame[column]), records.weights)
 
 
 AS_RECORDED = "as recorded"
@@ -211,8 +208,10 @@ def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bo
     return f"a value or {group}" if 0 in levels else group
 
 
-def count_complete(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> int:
-    """Return the number of released records without ``*`` in any quasi-identifier; ``released``: records or a tally."""
-    texts = pl.DataFrame([as_text(released[name]).alias(f"c{place}") for place, name in enumerate(quasi_identifiers)])
+def count_complete(released: Tally, quasi_identifiers: Sequence[str]) -> int:
+    """Return the number of released records without ``*`` in any quasi-identifier."""
+    texts = pl.DataFrame(
+        [as_text(released.frame[name]).alias(f"c{place}") for place, name in enumerate(quasi_identifiers)]
+    )
     is_complete = texts.select(pl.all_horizontal(pl.all().ne_missing(ROOT))).to_series()
-    return int(records_of(released).filter(is_complete).sum())
+    return released.filter(is_complete).n_records

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
-from cloister.io import distinct_values
+from cloister.io import Tally, distinct_values
 
 Description = Mapping[str, Any]
 """A privacy rule as the manifest describes it: its model, its column if there is one, and its numbers."""
@@ -66,13 +66,18 @@ class OriginalTable:
     """The original of a release with its hierarchies, or a population table that rules compare with."""
 
     # the table; sensitive columns with the types they were read with, which say how values are ordered
-    frame: pl.DataFrame
+    tally: Tally
     hierarchies: Mapping[str, BoundHierarchy]
     # bound hierarchies of sensitive columns, by the column and the words for each, for rules that need one
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
-    # position in ``frame`` of what each released record was made from, None for a row of ``*``; None if that is not
+    # position in ``tally`` of what each released record was made from, None for a row of ``*``; None if that is not
     # known
     records: pl.Series | None = field(default=None, repr=False)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The columns of the table."""
+        return self.tally.frame
 
 
 def bound_hierarchies(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, BoundHierarchy]:

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import count_records, with_records_of
+from cloister.io import Tally
 from cloister.results import ColumnLoss
 from cloister.utility import MEAN_LOSSES
 from cloister.utility.losses import average_class_size, discernibility
@@ -20,13 +20,13 @@ AGREEMENT = 1e-9  # how far the loss measured on the release may be from the los
 
 
 def differing_losses(
-    records: pl.DataFrame, manifest: TableManifest, guarantee: Guarantee, hierarchies: Mapping[str, BoundHierarchy]
+    records: Tally, manifest: TableManifest, guarantee: Guarantee, hierarchies: Mapping[str, BoundHierarchy]
 ) -> list[str]:
     """Return the losses of a manifest that contradict the records, each other or the original.
 
     Parameters
     ----------
-    records : as text, or their tally; rows of suppressed ones set aside
+    records : as text; rows of suppressed ones set aside
     hierarchies : bound to the values of the records that were released; of the columns where they are known
     """
     wrong, columns = [], []
@@ -54,13 +54,11 @@ def differing_losses(
 
 
 def measure_column_loss(
-    labels: pl.DataFrame, hierarchy: BoundHierarchy, levels: tuple[int, ...], suppressed: int
+    labels: Tally, hierarchy: BoundHierarchy, levels: tuple[int, ...], suppressed: int
 ) -> ColumnLoss:
     """Return the loss of a quasi-identifier; suppressed records count as complete loss."""
-    one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
-    counts = (
-        one.group_by("label").agg(count_records(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
-    )
+    one = labels.replace_rows(labels.frame[hierarchy.column].alias("label").to_frame())
+    counts = one.count(["label"]).with_columns(pl.col("label").cast(pl.String))
     top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
     # A label without a set is in a release that was changed only, which is found out by itself.
     at = counts.join(find_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)

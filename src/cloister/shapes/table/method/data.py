@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
+from cloister.io import Tally
 from cloister.privacy import ClassRule, KPatients, PrivacyRule, least_group
 from cloister.results import SearchResult
 from cloister.shapes.table.format.options import FULL_DOMAIN, OPTIMAL, TableSettings
@@ -117,26 +118,35 @@ class TableRequest(TableSettings):
 class EncodedTable:
     """A table that is ready for the search."""
 
-    frame: pl.DataFrame
+    tally: Tally
     roles: Mapping[str, Role]
     hierarchies: Mapping[str, BoundHierarchy]  # by quasi-identifier, in the file's order
     problem: "SearchProblem"
     coded: tuple["Coded", ...]  # labels of the quasi-identifiers as numbers, in the order of the problem
     checker: "RuleChecker"
 
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The columns of the table."""
+        return self.tally.frame
+
 
 @dataclass(frozen=True)
 class ProtectedTable:
     """A table ready for release, with information for the custodian only."""
 
-    frame: pl.DataFrame  # released records, sorted by their values
+    tally: Tally  # released records, sorted by their values
     # the transformation and what is proven of it; where levels differ between classes, of the whole table before
     # suppressed records were recoded; None where no transformation was searched
     search: SearchResult | None
     suppressed: int  # records omitted, or written as rows of ``*``
     originals: pl.Series  # position in the input of each released record; secret
-    # labels of the quasi-identifiers of each released record, rows of ``*`` omitted; what is in ``frame``, unless it
+    # labels of the quasi-identifiers of each released record, rows of ``*`` omitted; what is in ``tally``, unless it
     # was averaged
-    labels: pl.DataFrame
+    labels: Tally
     levels: Mapping[str, tuple[int, ...]]  # levels that occur in each quasi-identifier, ascending, in the file's order
     loss: float
+
+    def released(self) -> Tally:
+        """Return the released records, rows of ``*`` omitted."""
+        return self.tally.filter(self.originals.is_not_null())

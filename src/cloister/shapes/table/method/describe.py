@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
-from cloister.io import as_text, is_tally, n_records
+from cloister.io import Tally, as_text
 from cloister.privacy import TCloseness
 from cloister.release.figures import Counts, OriginalCounts
 from cloister.release.masking import must_mask
@@ -54,10 +54,9 @@ def usefulness(table: EncodedTable, protected: ProtectedTable, request: TableReq
     is tested on the other, and the same the other way round; ``auc_as_recorded`` that of all records from their values,
     numbers in twentieths. The target is its most frequent value against all others. Nothing of a tally.
     """
-    if is_tally(table.frame):
+    if table.tally.counts is not None:
         return {}
-    is_released = protected.originals.is_not_null()
-    released, places = protected.frame.filter(is_released), protected.originals.drop_nulls()
+    released, places = protected.released().frame, protected.originals.drop_nulls()
     labels = {name: as_text(released[name]) for name in request.quasi_identifiers}
     found: dict[str, float] = {}
     people = [_says(label, table.frame[name][places]) for name, label in labels.items() if PEOPLE.search(name)]
@@ -133,7 +132,7 @@ def describe_table(
     bound and gap are omitted.
     """
     settings, search = _settings(request, table.roles, source), protected.search
-    released = protected.frame.filter(protected.originals.is_not_null())
+    released = protected.released()
     facts = facts_of(released, settings, request.patients)
     utility = public_utility(exact, table, protected, request)
     is_masked = must_mask(protected.suppressed, request.k)
@@ -170,7 +169,7 @@ def describe_table(
         risk=facts.risk,
         search=None if search is None else _search(search, table.roles, request, utility, is_masked=is_masked),
     )
-    return DerivedTable(protected.frame, released, stated, facts)
+    return DerivedTable(protected.tally, released, stated, facts)
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
@@ -200,7 +199,7 @@ def exact_figures(
 ) -> dict[str, object]:
     """Return the figures that the manifest omits, for the custodian."""
     search, useful = protected.search, usefulness(table, protected, request)
-    found: dict[str, object] = {"records": n_records(table.frame), "suppressed": protected.suppressed}
+    found: dict[str, object] = {"records": table.tally.n_records, "suppressed": protected.suppressed}
     proof: dict[str, object] = (
         {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
     )
@@ -269,7 +268,7 @@ def original_of(table: EncodedTable, request: TableRequest) -> OriginalTable:
                     f"{rule.spec}. Name them apart, or keep one.",
                     column=rule.column,
                 )
-    return OriginalTable(table.frame, table.hierarchies, groups)
+    return OriginalTable(table.tally, table.hierarchies, groups)
 
 
 def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, OriginalTable]:
@@ -279,7 +278,7 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
     for rule in populations_in(request.rules):
         frame, name = population_frame(rule), str(rule.name)
         if name not in found:
-            found[name] = OriginalTable(frame, bound_hierarchies(frame, hierarchies))
+            found[name] = OriginalTable(Tally(frame), bound_hierarchies(frame, hierarchies))
         elif not found[name].frame.equals(frame):
             raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found
@@ -295,7 +294,7 @@ def original_counts(table: EncodedTable, guarantee: Guarantee) -> OriginalCounts
         hierarchy = table.hierarchies[column]
         label_of = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))
         found: dict[str | None, int] = {}
-        for value, count in count_labels(table.frame, column).items():
+        for value, count in count_labels(table.tally, column).items():
             found[label_of[value]] = found.get(label_of[value], 0) + count
         labels[column] = found
-    return OriginalCounts(class_sizes(table.frame, list(table.hierarchies), guarantee.id and guarantee.patient), labels)
+    return OriginalCounts(class_sizes(table.tally, list(table.hierarchies), guarantee.id and guarantee.patient), labels)

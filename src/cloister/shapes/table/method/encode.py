@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy, SimilarHierarchy
-from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
+from cloister.io import Tally, as_text, distinct_values, without_formulas
 from cloister.io.columns import as_held, check_columns, map_columns, pack_text
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, FEW_ROWS, Threshold, make_task
@@ -27,7 +27,7 @@ from .transformation_checker import RuleChecker, TransformationEvaluator
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:
     """Bind hierarchies to the values of a table, and number everything.
 
-    ``frame``: one row a patient; or their tally.
+    ``frame``: one row a patient.
     """
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
@@ -42,7 +42,7 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
         ids = frame[request.id]
         distinct = frame.height if request.patients else ids.n_unique()
         check_ids(request.id, file, records=frame.height, missing=ids.null_count(), distinct=distinct)
-    return encode_columns(frame, roles, request)
+    return encode_columns(Tally(frame), roles, request)
 
 
 def with_cut_points(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
@@ -82,11 +82,12 @@ def with_packed(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     return frame.with_columns(map_columns(pack_text, texts))
 
 
-def encode_columns(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
-    """Return a table with known roles, or its tally, bound and numbered.
+def encode_columns(table: Tally, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
+    """Return a table with known roles, bound and numbered.
 
-    ``frame``: the quasi-identifiers and sensitive columns at least.
+    ``table``: the quasi-identifiers and sensitive columns at least.
     """
+    frame = table.frame
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
     # Rules look at the values of sensitive columns, and at whose records they are.
     looked_at = (Role.SENSITIVE, Role.IDENTIFIER) if request.patients else (Role.SENSITIVE,)
@@ -98,7 +99,7 @@ def encode_columns(frame: pl.DataFrame, roles: Mapping[str, Role], request: Tabl
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))
         for column in columns
     }
-    request = replace(request, rules=tuple(rule.in_sample(n_records(frame)) for rule in request.rules))
+    request = replace(request, rules=tuple(rule.in_sample(table.n_records) for rule in request.rules))
     names = sorted(columns, key=lambda name: name.encode())
     populations = {str(rule.name): population_texts(rule, names) for rule in populations_in(request.rules)}
     coded = {
@@ -107,7 +108,7 @@ def encode_columns(frame: pl.DataFrame, roles: Mapping[str, Role], request: Tabl
         )
         for name in names
     }
-    records = records_of(frame).to_numpy()
+    records = table.weights.to_numpy()
     problem = _problem(texts, records, coded, request)
     checker = RuleChecker(request.rules, problem.task, coded, problem.row_of_record, records, packed_columns)
     if not request.is_plain:
@@ -123,7 +124,7 @@ def encode_columns(frame: pl.DataFrame, roles: Mapping[str, Role], request: Tabl
             is_mean_loss=isinstance(request.loss, AttributeLoss),
             ignores_suppression=request.loss.ignores_suppression and request.is_by_size,
         )
-    return EncodedTable(frame, roles, hierarchies, problem, tuple(coded.values()), checker)
+    return EncodedTable(table.replace_rows(frame), roles, hierarchies, problem, tuple(coded.values()), checker)
 
 
 def _problem(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import as_text, distinct_values, n_records, records_of
+from cloister.io import Tally, as_text, distinct_values
 from cloister.release.masking import must_mask
 from cloister.results import Utility
 from cloister.shapes.table.format.facts import class_sizes
@@ -23,7 +23,7 @@ LEAST_LOST = 0.01  # the least share of variance that is stated as lost
 
 
 def measure_utility(
-    labels: pl.DataFrame,
+    labels: Tally,
     hierarchies: Mapping[str, BoundHierarchy],
     levels: Mapping[str, tuple[int, ...]],
     suppressed: int,
@@ -36,7 +36,7 @@ def measure_utility(
 
     Parameters
     ----------
-    labels : of released records, before anything was averaged; or their tally
+    labels : of released records, before anything was averaged
     table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
     """
     columns = tuple(
@@ -69,10 +69,9 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
     """
     labels, is_masked = protected.labels, must_mask(protected.suppressed, request.k)
     suppressed = request.k - 1 if is_masked else protected.suppressed
-    originals = table.frame[protected.originals.drop_nulls()]
-    released = protected.frame.filter(protected.originals.is_not_null())
+    originals, released = table.tally.gather(protected.originals.drop_nulls()), protected.released()
     hierarchies = {
-        name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals[name]))
+        name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals.frame[name]))
         for name in table.hierarchies
     }
     columns = [measure_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
@@ -81,13 +80,13 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
         is_estimated = bool(protected.suppressed) or request.loss.looks_within_classes
         losses[name] = exact.losses[name]
         if is_estimated:
-            n, alone = n_records(labels), _loss_of_released(originals, hierarchies, protected, request)
+            n, alone = labels.n_records, _loss_of_released(originals, hierarchies, protected, request)
             losses[name] = (n * alone + suppressed) / (n + suppressed)
         is_masked |= is_estimated
     for place, one in enumerate(columns):
         if one.column in request.microaggregate:
-            text = as_text(released[one.column])
-            lost = variance_lost(as_text(originals[one.column]), text)
+            text = as_text(released.frame[one.column])
+            lost = variance_lost(as_text(originals.frame[one.column]), text)
             columns[place] = replace(one, labels=text.n_unique(), variance_lost=lost)
     return Utility(loss=losses[request.loss.name], losses=losses, columns=tuple(columns), exact=not is_masked)
 
@@ -102,14 +101,14 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
     """The loss that is minimized, measured on the records and their labels one by one."""
     is_kept = np.zeros(table.frame.height, dtype=np.bool_)
     is_kept[protected.originals.drop_nulls().to_numpy()] = True
-    records = records_of(table.frame)
+    records = table.tally.weights
     if request.has_one_transformation:
         labels = [
             _label_groups(as_text(table.frame[column]), hierarchy, protected.levels[column][0], records)
             for column, hierarchy in table.hierarchies.items()
         ]
     else:
-        labels = _labelled_variously(table.frame, table.hierarchies, protected)
+        labels = _labelled_variously(table.tally, table.hierarchies, protected)
     recorded = pl.DataFrame(
         [
             _label_groups(as_text(table.frame[column]), hierarchy, 0, records)["label"].alias(column)
@@ -120,17 +119,18 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
 
 
 def _loss_of_released(
-    originals: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
+    originals: Tally, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
 ) -> float:
     """The same if the released records were all there are, their values spread evenly under each label.
 
     For their divergence, which is none then, all records of a class are taken to be the same: the most it can be.
     """
-    alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
+    n_rows = originals.frame.height
+    alone = replace(protected, originals=pl.Series(range(n_rows), dtype=pl.Int64))
     spread = pl.col("label_records") / pl.col("leaves")
     labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, hierarchies, alone)]
-    is_kept = np.ones(originals.height, dtype=np.bool_)
-    return _table_loss(labels, hierarchies, is_kept, records_of(originals), request)
+    is_kept = np.ones(n_rows, dtype=np.bool_)
+    return _table_loss(labels, hierarchies, is_kept, originals.weights, request)
 
 
 def _table_loss(
@@ -173,24 +173,24 @@ def _table_loss(
 
 
 def _labelled_variously(
-    frame: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable
+    table: Tally, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable
 ) -> list[pl.DataFrame]:
     """Label of each record as released, its leaves, records with label and value; suppressed ones as at the root."""
     columns, originals = [], protected.originals.drop_nulls()
     for column, hierarchy in hierarchies.items():
-        text, levels = as_text(frame[column]), protected.levels[column]
-        by_level = [_label_groups(text, hierarchy, level, records_of(frame)) for level in levels]
+        text, levels = as_text(table.frame[column]), protected.levels[column]
+        by_level = [_label_groups(text, hierarchy, level, table.weights) for level in levels]
         shared = pl.concat(
             labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
             for labelled, level in zip(by_level, levels, strict=True)
         )
-        released = pl.DataFrame({"record": originals, "label": as_text(protected.labels[column])})
+        released = pl.DataFrame({"record": originals, "label": as_text(protected.labels.frame[column])})
         released = released.join(find_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
         released = released.join(shared, on=["label", "level"], how="left", nulls_equal=True)
-        every = pl.DataFrame({"record": range(frame.height)}, schema={"record": pl.Int64})
+        every = pl.DataFrame({"record": range(table.frame.height)}, schema={"record": pl.Int64})
         every = every.with_columns(by_level[0]["value_records"])
         every = every.join(released, on="record", how="left", maintain_order="left")
-        of_root = pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
+        of_root = pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(table.n_records)
         columns.append(every.with_columns(of_root))
     return columns
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.hierarchy import ROOT
-from cloister.io import RECORDS, as_text, is_tally, note_table, records_of, table_columns, with_records_of
+from cloister.io import Tally, as_text, concat_tallies, note_table
+from cloister.io.batches import read_runs, write_runs
 from cloister.io.columns import pack_text
-from cloister.io.tally import read_runs, write_runs
 from cloister.release.figures import OriginalCounts
 from cloister.release.release import DataFileRelease
 from cloister.results import Verdict
@@ -43,8 +43,13 @@ class TableRelease(DataFileRelease):
     derived: DerivedTable = field(repr=False)
     data: Any
     encoded: EncodedTable = field(repr=False)  # the original
-    _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+    _check: Callable[[Tally], Verdict] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def tally(self) -> Tally:
+        """The protected records."""
+        return Tally(self.frame, self.derived.every.counts)
 
     def original_counts(self) -> OriginalCounts:
         """Count classes and labels of the original."""
@@ -52,15 +57,15 @@ class TableRelease(DataFileRelease):
 
     def recheck(self) -> Verdict:
         """Return the verdict on the protected records."""
-        return self._check(self.frame)
+        return self._check(self.tally)
 
-    def recheck_records(self, frame: pl.DataFrame) -> Verdict:
+    def recheck_records(self, records: Tally) -> Verdict:
         """Return the verdict on records in any kind of text."""
-        return self._check(frame)
+        return self._check(records)
 
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on the data file."""
-        return self._check(self.read_written(folder))
+        return self._check(Tally(self.read_written(folder)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +74,7 @@ class TalliedRelease(TableRelease):
 
     Attributes
     ----------
-    data, frame : the tally of the protected records
+    data, frame : the distinct protected records, each once
     id_column : numbered, of which each row has the first number of its records; None if there is none
     """
 
@@ -78,19 +83,19 @@ class TalliedRelease(TableRelease):
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write the data file, some records at a time."""
         data = folder / f"data.{self.format}"
-        write_runs(self.frame, data, self.delimiter_written(), self.id_column)
+        write_runs(self.tally, data, self.delimiter_written(), self.id_column)
         return (data.name,)
 
-    def read_written(self, folder: Path) -> pl.DataFrame:
-        """Return the runs of records, read back from a folder."""
-        return read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column)
+    def recheck_written(self, folder: Path) -> Verdict:
+        """Return the verdict on the runs of records in the data file."""
+        return self._check(read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column))
 
 
 class TableInDatabase(Protocol):
     """A protected table inside an open transaction of a database."""
 
     @property
-    def tally(self) -> pl.DataFrame:
+    def tally(self) -> Tally:
         """The tally of the protected table."""
 
     def stay(self) -> None:
@@ -127,9 +132,9 @@ class DatabaseRelease(TableRelease):
         """Write nothing: the records stay in the database."""
         return ()
 
-    def read_written(self, folder: Path) -> pl.DataFrame:  # noqa: ARG002
-        """Return the tally of the protected table."""
-        return self.made.tally
+    def recheck_written(self, folder: Path) -> Verdict:  # noqa: ARG002
+        """Return the verdict on the protected table in its database."""
+        return self._check(self.made.tally)
 
 
 SHORTEST_KEY = 32
@@ -162,10 +167,10 @@ def protect(
             f"Suppressed records cannot be kept as rows of *: they are fewer than {request.k}, a number that must "
             "not be told. Leave them out, or change the suppression limit."
         )
-    labels = with_records_of(choice.labels, table.frame).filter(choice.is_released)
+    labels = table.tally.replace_rows(choice.labels).filter(pl.Series(choice.is_released))
     originals = pl.Series("record", np.flatnonzero(choice.is_released), dtype=pl.Int64)
     records = table.frame[originals]
-    shown = labels.select(table_columns(labels)).with_columns(average_columns(records, labels, request.microaggregate))
+    shown = labels.frame.with_columns(average_columns(records, labels.frame, request.microaggregate))
     if request.microaggregate and not is_safe(table, shown, originals):
         raise NoSafeRelease(
             "Classes came to look alike because their averages are the same, and together they violate the rules. "
@@ -179,10 +184,10 @@ def protect(
             columns.append(records[column] if is_recorded else shown[column])
         elif role in (Role.SENSITIVE, Role.KEPT) or (role is Role.IDENTIFIER and request.ids is not Ids.DROP):
             columns.append(records[column])
-    frame = with_records_of(pl.DataFrame(columns), records)
+    frame = pl.DataFrame(columns)
     if request.patients is not None and request.ids is not Ids.DROP:
         frame = frame.with_columns(_numbers_in_classes(frame, request.patients.column, list(request.quasi_identifiers)))
-    return _finish_frame(frame, labels, originals, choice, request)
+    return _finish_table(labels.replace_rows(frame), labels, originals, choice, request)
 
 
 def _numbers_in_classes(frame: pl.DataFrame, patient: str, quasi_identifiers: Sequence[str]) -> pl.Series:
@@ -220,43 +225,44 @@ def average_columns(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Map
     return [microaggregate(as_text(records[column]), classes, how) for column, how in aggregates.items()]
 
 
-def _finish_frame(
-    frame: pl.DataFrame, labels: pl.DataFrame, originals: pl.Series, choice: Choice, request: TableRequest
+def _finish_table(
+    table: Tally, labels: Tally, originals: pl.Series, choice: Choice, request: TableRequest
 ) -> ProtectedTable:
-    place = pl.Series(np.arange(len(originals)), dtype=pl.Int64)
     if request.keep_suppressed and choice.suppressed:
-        row, n = pl.DataFrame({column: [ROOT] for column in table_columns(frame)}), choice.suppressed
-        count = pl.lit(n, dtype=pl.Int64).alias(RECORDS)
-        stars = row.with_columns(count) if is_tally(frame) else pl.concat([row] * n)
-        texts = [as_text(series) if series.name != RECORDS else series for series in frame]
-        frame = pl.concat([pl.DataFrame(texts), stars])
-        originals = originals.extend_constant(None, stars.height)
-        place = place.extend_constant(None, stars.height)
+        table = _with_stars(table, choice.suppressed)
+        originals = originals.extend_constant(None, table.frame.height - len(originals))
+    frame, is_released = table.frame, originals.is_not_null()
     name = request.id if request.id in frame.columns else None
     if name is not None and request.ids is Ids.HMAC:
-        frame = frame.with_columns(
-            _star_suppressed(_hash_ids(frame[name], request.id_key or b""), originals.is_not_null())
-        )
+        frame = frame.with_columns(_star_suppressed(_hash_ids(frame[name], request.id_key or b""), is_released))
     # By the UTF-8 bytes of the released values, column by column, missing first. Keyed ids decide among records that
     # are equal in all else, so that the order of the input never does; ids to be numbers are numbered alike.
-    values = [column for column in frame if column.name not in (name, RECORDS)]
+    values = [column for column in frame if column.name != name]
     values += [] if name is None else [frame[name]]
     order = _order(values)
-    frame, originals, place = frame[order], originals.gather(order), place.gather(order)
+    table, originals = table.replace_rows(frame).gather(order), originals.gather(order)
+    frame, is_released = table.frame, originals.is_not_null()
     if name is not None and request.patients is not None:
-        frame = frame.with_columns(_star_suppressed(frame[name].cast(pl.Int64, strict=False), originals.is_not_null()))
+        frame = frame.with_columns(_star_suppressed(frame[name].cast(pl.Int64, strict=False), is_released))
     elif name is not None and request.ids is Ids.NUMBER:
         # Suppressed rows take no number; a row of a tally has the number of the first of its records.
-        records = records_of(frame) * originals.is_not_null().cast(pl.Int64)
-        frame = frame.with_columns(
-            _star_suppressed((records.cum_sum() - records + 1).alias(name), originals.is_not_null())
-        )
+        records = table.weights * is_released.cast(pl.Int64)
+        frame = frame.with_columns(_star_suppressed((records.cum_sum() - records + 1).alias(name), is_released))
     # Text is copied: a view of the input's text would take suppressed values with it.
     texts_of = [name for name, kind in frame.schema.items() if kind == pl.String]
     copied = frame.with_columns(pl.concat_str(pl.col(name), pl.lit("")).alias(name) for name in texts_of)
+    of_released = labels.gather(order.filter(order < labels.frame.height))
     return ProtectedTable(
-        copied, choice.search, choice.suppressed, originals, labels[place.drop_nulls()], choice.levels, choice.loss
+        table.replace_rows(copied), choice.search, choice.suppressed, originals, of_released, choice.levels, choice.loss
     )
+
+
+def _with_stars(table: Tally, suppressed: int) -> Tally:
+    """Return a table as text, with suppressed records as rows of ``*`` at its end."""
+    row = pl.DataFrame({column: [ROOT] for column in table.frame.columns})
+    n = pl.Series([suppressed], dtype=pl.Int64)
+    stars = Tally(pl.concat([row] * suppressed)) if table.counts is None else Tally(row, n)
+    return concat_tallies([table.replace_rows(pl.DataFrame([as_text(column) for column in table.frame])), stars])
 
 
 def _order(columns: Sequence[pl.Series]) -> pl.Series:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from cloister.hierarchy import ROOT
-from cloister.io import as_text, records_of
+from cloister.io import as_text
 from cloister.shapes.table.format.facts import count_complete
 
 from .data import EncodedTable, ProtectedTable
@@ -24,10 +24,10 @@ def find_vanished(table: EncodedTable, protected: ProtectedTable, k: int) -> Van
     """
     found = {}
     for name, hierarchy in table.hierarchies.items():
-        counts = pl.DataFrame([as_text(table.frame[name]).alias("value"), records_of(table.frame).alias("n")])
-        common = counts.group_by("value").agg(pl.col("n").sum()).filter(pl.col("n") >= k).drop_nulls()
+        texts = table.tally.replace_rows(as_text(table.frame[name]).alias("value").to_frame())
+        common = texts.count(["value"], "n").filter(pl.col("n") >= k).drop_nulls()
         numbers = common["value"].cast(pl.Float64, strict=False)
-        there = {*protected.labels[name].cast(pl.String).unique().to_list()} - {ROOT}
+        there = {*protected.labels.frame[name].cast(pl.String).unique().to_list()} - {ROOT}
         if not there or (numbers.null_count() == 0 and common.height > MOST_CATEGORIES):
             continue
         paths = dict(zip(hierarchy.values, zip(*hierarchy.labels, strict=True), strict=True))
@@ -43,8 +43,8 @@ def describe_lost(table: EncodedTable, protected: ProtectedTable, vanished: Vani
         named = ", ".join(f"{value} ({n:,} records)" for value, n in gone[:MOST_NAMED])
         more = f" and {len(gone) - MOST_NAMED:,} more" if len(gone) > MOST_NAMED else ""
         notes.append(f"Of {name}, {named}{more} {'is' if len(gone) == 1 else 'are'} nowhere in the release")
-    empty = [name for name in table.hierarchies if protected.labels[name].cast(pl.String).eq(ROOT).all()]
-    names, n = [name for name in table.hierarchies if name not in empty], int(records_of(protected.labels).sum())
+    empty = [name for name in table.hierarchies if protected.labels.frame[name].cast(pl.String).eq(ROOT).all()]
+    names, n = [name for name in table.hierarchies if name not in empty], protected.labels.n_records
     if names and (complete := count_complete(protected.labels, names)) < n:
         but = f" but {', '.join(empty)}" if empty else ""
         notes.append(f"{complete:,} of {n:,} released records have a value in every quasi-identifier{but}")

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.io import records_of
+from cloister.io import Tally
 from cloister.results import Checks
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
 
@@ -52,10 +52,10 @@ def find_beneath(classes: ReleasedClasses, guarantee: Guarantee, original: Origi
     """Find the records of the original that the labels of each class cover."""
     columns, recorded = find_labelled_columns(guarantee), recorded_columns(guarantee)
     patient = [guarantee.patient] if guarantee.patient in original.frame.columns else []
-    points = _number_combinations(original.frame, columns, POINT)
+    points = _number_combinations(_with_counts(original.tally), columns, POINT)
     distinct = points.unique(POINT, maintain_order=True).sort(POINT)
     covered = {column: _find_covered(distinct[column], original, column, guarantee) for column in columns}
-    released = classes.records.join(
+    released = _with_counts(classes.records).join(
         classes.sizes.with_row_index(PLACE).drop(COUNT), on=classes.columns, nulls_equal=True
     )
     released = _number_combinations(released, columns, GROUP)
@@ -92,8 +92,12 @@ def _number_values(frame: pl.DataFrame, values: pl.DataFrame | None) -> pl.DataF
 
 def _tally(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Count the records of each combination of numbers."""
-    counts = frame.select(keys).with_columns(records_of(frame).alias(COUNT))
-    return counts.group_by(keys, maintain_order=True).agg(pl.col(COUNT).sum())
+    return frame.group_by(keys, maintain_order=True).agg(pl.col(COUNT).sum())
+
+
+def _with_counts(table: Tally) -> pl.DataFrame:
+    """Return the rows of a table with their number of records in the column `COUNT`."""
+    return table.frame.with_columns(table.weights.alias(COUNT))
 
 
 def _find_covered(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import RECORDS, as_text, count_records
+from cloister.io import Tally, as_text
 from cloister.shapes.table.format.guarantee import escape_name
 
 COUNT = "records"  # name of the counting column
@@ -22,12 +22,12 @@ class Reference:
 
     n_least: int
     n_most: int
-    whole: pl.DataFrame | None = None  # sensitive columns of the input as text, named as `escape_name` does
+    whole: Tally | None = None  # sensitive columns of the input as text, named as `escape_name` does
     # values of a column in their natural order, missing omitted; for rules that need it
     order: Mapping[str, pl.Series] = field(default_factory=dict)
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
     # quasi-identifiers of each population table, generalized to the stated levels, by the table's name
-    populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    populations: Mapping[str, Tally] = field(default_factory=dict)
     # the least and the most patients that each class can have, where only the original says whose records they are
     patients: tuple[pl.Series, pl.Series] | None = None
 
@@ -37,11 +37,11 @@ class ReleasedClasses:
 
     Parameters
     ----------
-    records : as text, which may be packed, columns named as `escape_name` does; or a tally of them
+    records : as text, which may be packed, columns named as `escape_name` does
     columns : the quasi-identifiers, in order
     """
 
-    def __init__(self, records: pl.DataFrame, columns: Sequence[str]) -> None:
+    def __init__(self, records: Tally, columns: Sequence[str]) -> None:
         self.records = records
         self.columns = list(columns)
         self.sizes = self._count_records(self.columns, COUNT)
@@ -49,15 +49,15 @@ class ReleasedClasses:
 
     def _count_records(self, keys: Sequence[str | pl.Expr], name: str) -> pl.DataFrame:
         """How many records have each combination of values; these as plain text, as there are far fewer."""
-        counts = self.records.group_by(keys).agg(count_records(self.records).alias(name))
+        counts = self.records.count(keys, name)
         return counts.with_columns(as_text(one) for one in counts if isinstance(one.dtype, pl.Enum))
 
-    def tally(self, columns: Sequence[str]) -> pl.DataFrame:
+    def tally(self, columns: Sequence[str]) -> Tally:
         """Return the number of records of each combination of values in each class, by its place in ``sizes``."""
         values = [pl.col(escape_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
         numbers = self.sizes.select(self.columns).with_row_index(CLASS)
-        counts = self._count_records([*self.columns, *values], RECORDS)
-        return counts.join(numbers, on=self.columns, nulls_equal=True).select(CLASS, r"^value \d+$", RECORDS)
+        counts = self._count_records([*self.columns, *values], COUNT).join(numbers, on=self.columns, nulls_equal=True)
+        return Tally(counts.select(CLASS, r"^value \d+$"), counts[COUNT])
 
     def cells(self, column: str) -> pl.DataFrame:
         """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""

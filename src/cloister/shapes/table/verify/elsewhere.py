@@ -12,7 +12,7 @@ import polars as pl
 from sqlglot import exp
 
 from cloister.errors import GuaranteeViolation, InputError, setting
-from cloister.io import RECORDS, as_text, records_of
+from cloister.io import Tally, as_text
 from cloister.io.query import DIALECTS, Dialect, Query, quote_name
 from cloister.io.read import read_query
 from cloister.results import Checks, Verdict
@@ -72,7 +72,7 @@ def find_on_spark(word: str, folder: Path, manifest: TableManifest) -> tuple[Fin
         return read_findings(table.fetch(script.select()).rows())
 
 
-def count_in_database(url: str, manifest: TableManifest) -> pl.DataFrame:
+def count_in_database(url: str, manifest: TableManifest) -> Tally:
     """Return the tally of a protected table in value order; columns that stay in the database are missing in it.
 
     Raises
@@ -96,9 +96,8 @@ def count_in_database(url: str, manifest: TableManifest) -> pl.DataFrame:
     counted.columns = [*here, RECORDS_THERE]  # DuckDB writes names as the table has them, in other capitals
     texts = pl.DataFrame([as_text(counted[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(here)])
     frame = counted[texts.select(pl.arg_sort_by(*texts.columns)).to_series()]
-    tally = frame.select(here).with_columns(frame[RECORDS_THERE].cast(pl.Int64).alias(RECORDS))
-    tally = tally.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
+    counts = frame[RECORDS_THERE].cast(pl.Int64)
+    frame = frame.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
     if numbered is not None:
-        records = records_of(tally)
-        tally = tally.with_columns((records.cum_sum() - records + 1).alias(numbered))
-    return tally.select([*columns, RECORDS])
+        frame = frame.with_columns((counts.cum_sum() - counts + 1).alias(numbered))
+    return Tally(frame.select(columns), counts)

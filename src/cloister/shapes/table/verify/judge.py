@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from cloister.io import RECORDS, count_records
+from cloister.io import Tally
 from cloister.shapes.table.format.guarantee import Description, escape_name
 
 from .classes import CLASS, COUNT, Reference, ReleasedClasses
@@ -60,9 +60,8 @@ def _judge_in_sql(
     whole = None
     if reference.whole is not None and any(one["kind"] in ("shares", "order") for one in conditions):
         values = [pl.col(escape_name(column)).alias(f"value {place}") for place, column in enumerate(columns)]
-        whole = reference.whole.group_by(pl.lit(0).alias(CLASS), *values).agg(
-            count_records(reference.whole).alias(RECORDS)
-        )
+        counts = reference.whole.count([pl.lit(0).alias(CLASS), *values], COUNT)
+        whole = Tally(counts.drop(COUNT), counts[COUNT])
     violating = find_violating(classes.tally(columns), conditions, whole)
     n = classes.sizes.height
     every = pl.Series(range(n), dtype=pl.Int64)
@@ -88,8 +87,10 @@ def releasable(
     others = every.sizes.join(released, on=keys, how="anti", nulls_equal=True)
     if others.is_empty():
         return every.sizes
-    packed = others.cast({key: every.records.schema[key] for key in keys})  # as the records are
-    left = ReleasedClasses(every.records.join(packed, on=keys, how="semi", nulls_equal=True), keys)
+    frame = every.records.frame
+    packed = others.cast({key: frame.schema[key] for key in keys})  # as the records are
+    rows = frame.select(keys).with_row_index(COUNT).join(packed, on=keys, how="semi", nulls_equal=True)[COUNT]
+    left = ReleasedClasses(every.records.gather(rows), keys)
     about_classes = [rule for rule in rules if not is_about_table(rule)]
     judged = judge(about_classes, left, reference, every.sizes[COUNT])
     holds = [found for found in judged if isinstance(found, pl.Series)]

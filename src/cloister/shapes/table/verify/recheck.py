@@ -11,9 +11,9 @@ from cloister.engines.choice import is_spark
 from cloister.errors import InputError, name_few, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
+from cloister.io import Tally, as_text, from_native, without_formulas
+from cloister.io.batches import is_large, read_runs
 from cloister.io.columns import check_columns
-from cloister.io.tally import is_large, read_runs
 from cloister.release.folder import read_data
 from cloister.results import Caveat, Verdict
 from cloister.shapes.table.format.facts import DerivedTable, class_sizes, facts_of
@@ -30,14 +30,16 @@ from .verify import OTHERS_AS_RECORDED, generalize_values, released_texts, verif
 OF_ORDER = ("rows are sorted by", "the patients of a class are numbered")
 """Beginnings of promises about the order of values as text."""
 
+ROW = "row\0"  # numbers the rows of the original; no column is called so
+
 T = TypeVar("T", bound=TableManifest)
-ReleaseFolder = ReleaseUnderCheck[TableManifest, pl.DataFrame, pl.DataFrame]
+ReleaseFolder = ReleaseUnderCheck[TableManifest, Tally, Tally]
 
 
-class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
+class TableChecker(Checker[TableManifest, Tally, Tally]):
     """The checker of tables, in a folder or in a database."""
 
-    def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
+    def fetch(self, manifest: TableManifest, request: Request) -> Tally | None:
         """Count the records in a database."""
         if manifest.table is None:
             if request.engine is not None and not is_spark(request.engine):
@@ -58,11 +60,11 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
             )
         return count_in_database(request.engine, manifest)
 
-    def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
+    def read_files(self, folder: Path, manifest: TableManifest) -> Tally:
         """Read the records; large files are read as runs."""
         return read_released(folder, manifest)
 
-    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> pl.DataFrame | None:
+    def read_original(self, request: Request, _manifest: TableManifest, _files: Tally) -> Tally | None:
         """Read the custodian's data."""
         return original_of(request)
 
@@ -83,15 +85,13 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
         return derive(release.files, release.manifest)
 
 
-def original_of(request: Request) -> pl.DataFrame | None:
-    """Return the original of a table, or its tally if the table is too large for memory."""
+def original_of(request: Request) -> Tally | None:
+    """Return the original of a table."""
     given = request.original
-    if given is None or (isinstance(given, pl.DataFrame) and is_tally(given)):
-        return given
-    return from_native(given).frame
+    return given if given is None or isinstance(given, Tally) else Tally(from_native(given).frame)
 
 
-def list_figure_checks(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
+def list_figure_checks(manifest: TableManifest, original: Tally | None) -> tuple[str, ...]:
     """Return the passed checks of risk and losses."""
     guarantee = guarantee_of(manifest)
     # Which records were released is known, and of which labels their levels are.
@@ -104,17 +104,17 @@ def list_figure_checks(manifest: TableManifest, original: pl.DataFrame | None) -
     )
 
 
-def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
-    """Return the records of the data file, as runs if there are many."""
+def read_released(folder: Path, manifest: TableManifest) -> Tally:
+    """Return the records of the data file: as runs if there are many, but each by itself if they are of patients."""
     path, guarantee = folder / manifest.data_file, guarantee_of(manifest)
     delimiter = manifest.settings.delimiter
-    if is_large(path):
+    if is_large(path) and guarantee.patient is None:
         id_column = guarantee.id if guarantee.numbered else None
         return read_runs(path, delimiter if path.suffix == ".csv" else None, id_column)
-    return read_data(path, delimiter)
+    return Tally(read_data(path, delimiter))
 
 
-def found_in(release: ReleaseUnderCheck[T, F, O], frame: pl.DataFrame) -> tuple[Finding, ...]:
+def found_in(release: ReleaseUnderCheck[T, F, O], table: Tally) -> tuple[Finding, ...]:
     """Return the findings of the script on the files of a release, by Spark if it is named, or on a database."""
     manifest, engine = release.manifest, release.request.engine
     if engine is not None and manifest.table is not None:
@@ -123,8 +123,8 @@ def found_in(release: ReleaseUnderCheck[T, F, O], frame: pl.DataFrame) -> tuple[
     if engine is not None:
         found = tuple(dict.fromkeys((*found, *find_on_spark(engine, release.folder, manifest))))
     # SQL writes these of Parquet in another way than a release sorts them: their order is asked of what was read.
-    if any(map(_is_written_otherwise, frame.dtypes)):
-        read = find_broken(frame, guarantee_of(manifest), sizes_in(manifest))
+    if any(map(_is_written_otherwise, table.frame.dtypes)):
+        read = find_broken(table, guarantee_of(manifest), sizes_in(manifest))
         found = (
             *(one for one in found if not one.promise.startswith(OF_ORDER)),
             *(one for one in read if one.promise.startswith(OF_ORDER)),
@@ -138,30 +138,28 @@ def _is_written_otherwise(dtype: pl.DataType) -> bool:
 
 
 def check_table(
-    frame: pl.DataFrame,
-    manifest: TableManifest,
-    request: Request,
-    original: pl.DataFrame | None,
-    findings: tuple[Finding, ...],
+    table: Tally, manifest: TableManifest, request: Request, original: Tally | None, findings: tuple[Finding, ...]
 ) -> Verdict:
-    """Return the verdict on released records or their tally: guarantee, expectations and stated facts."""
+    """Return the verdict on released records: guarantee, expectations and stated facts."""
     guarantee, source, hierarchies = guarantee_of(manifest), None, None
     stayed = () if manifest.table is None else manifest.table.not_counted
     if original is not None:
-        given = without_formulas(original) if manifest.settings.escape_formulas else original
-        given = given.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
+        own = without_formulas(original.frame) if manifest.settings.escape_formulas else original.frame
+        own = own.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
+        given = original.replace_rows(own)
         source = source_of(given, manifest, request.hierarchies)
-        guarantee = replace(guarantee, limit=manifest.settings.allowed_suppression(n_records(given)))
-        hierarchies = _hierarchies_of_released(frame, source, manifest, request.hierarchies)
-    verdict = verify(frame, guarantee, source, _populations(request, manifest), findings=findings)
-    check_columns(request.quasi_identifiers, frame.columns, "the release")
+        guarantee = replace(guarantee, limit=manifest.settings.allowed_suppression(given.n_records))
+        hierarchies = _hierarchies_of_released(table, source, manifest, request.hierarchies)
+    verdict = verify(table, guarantee, source, _populations(request, manifest), findings=findings)
+    check_columns(request.quasi_identifiers, table.frame.columns, "the release")
     if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
         raise InputError(
             f"Classes by {name_few(uncounted)} were not counted: the values of these columns stay in the database. "
             "Expect something of the others, or count there."
         )
     failures = [*verdict.failures]
-    if tuple(table_columns(frame)) == guarantee.columns and (records := released_texts(frame, guarantee)).height:
+    is_as_declared = tuple(table.frame.columns) == guarantee.columns
+    if is_as_declared and (records := released_texts(table, guarantee)).n_records:
         known = hierarchies if hierarchies is not None and manifest.utility.exact else {}
         known = {column: hierarchy for column, hierarchy in known.items() if column not in guarantee.averaged}
         wrong = differing_losses(records, manifest, guarantee, known)
@@ -178,31 +176,31 @@ def check_table(
 
 
 def _hierarchies_of_released(
-    frame: pl.DataFrame, source: OriginalTable, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
+    table: Tally, source: OriginalTable, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> Mapping[str, BoundHierarchy] | None:
     """Hierarchies bound to the values of those original records that were released; None where these are not known."""
     guarantee = guarantee_of(manifest)
     if guarantee.suppressed == 0:
         return source.hierarchies
-    if guarantee.recoded or guarantee.averaged or tuple(table_columns(frame)) != guarantee.columns:
+    if guarantee.recoded or guarantee.averaged or tuple(table.frame.columns) != guarantee.columns:
         return None
     texts = pl.DataFrame([as_text(source.frame.get_column(column)) for column in guarantee.levels])
-    every = generalize_values(texts, source.hierarchies, guarantee.levels).with_row_index(RECORDS)
-    classes = released_texts(frame, guarantee).select(list(guarantee.levels)).unique()
-    rows = every.join(classes, on=list(guarantee.levels), how="semi", nulls_equal=True)[RECORDS]
+    every = generalize_values(texts, source.hierarchies, guarantee.levels).with_row_index(ROW)
+    classes = released_texts(table, guarantee).frame.select(list(guarantee.levels)).unique()
+    rows = every.join(classes, on=list(guarantee.levels), how="semi", nulls_equal=True)[ROW]
     return _hierarchies(source.frame[rows.sort()], manifest, hierarchies)
 
 
-def derive(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> DerivedTable:
-    """Return the parts that follow from released records or their tally; ``without``: see `DerivedTable`."""
-    released = released_texts(frame, guarantee_of(manifest))
+def derive(table: Tally, manifest: TableManifest, without: str | None = None) -> DerivedTable:
+    """Return the parts that follow from released records; ``without``: see `DerivedTable`."""
+    released = released_texts(table, guarantee_of(manifest))
     facts = facts_of(released, manifest.settings, manifest.guarantee.patients)
-    return DerivedTable(frame, released, manifest, facts, without)
+    return DerivedTable(table, released, manifest, facts, without)
 
 
-def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:
+def source_of(table: Tally, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:
     """Return a table as the source of a release, with hierarchies bound to its values."""
-    guarantee = guarantee_of(manifest)
+    guarantee, frame = guarantee_of(manifest), table.frame
     check_columns([column for column in guarantee.columns if column != guarantee.id], frame.columns, "the original")
     groups = {}
     for rule in guarantee.rules:
@@ -210,7 +208,7 @@ def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
             groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
-    return OriginalTable(frame, _hierarchies(frame, manifest, hierarchies), groups)
+    return OriginalTable(table, _hierarchies(frame, manifest, hierarchies), groups)
 
 
 def _populations(request: Request, manifest: TableManifest) -> dict[str, OriginalTable]:
@@ -223,10 +221,10 @@ def _populations(request: Request, manifest: TableManifest) -> dict[str, Origina
             file=strange[0],
         )
     people = {}
-    for name, table in request.populations.items():
-        frame = from_native(table).frame
+    for name, given in request.populations.items():
+        frame = from_native(given).frame
         check_columns(list(manifest.quasi_identifiers), frame.columns, f"the population {name}")
-        people[name] = OriginalTable(frame, _hierarchies(frame, manifest, request.hierarchies))
+        people[name] = OriginalTable(Tally(frame), _hierarchies(frame, manifest, request.hierarchies))
     return people
 
 

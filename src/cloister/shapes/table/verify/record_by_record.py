@@ -9,6 +9,7 @@ from statistics import median
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
+from cloister.io import Tally
 from cloister.io.columns import pack_text
 from cloister.results import Checks
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
@@ -121,12 +122,13 @@ def ancestors(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Seri
     return own.alias(text.name)
 
 
-def with_patients(released: pl.DataFrame, guarantee: Guarantee, original: OriginalTable) -> pl.DataFrame:
+def with_patients(released: Tally, guarantee: Guarantee, original: OriginalTable) -> Tally:
     """Return the records with their patients, by place, if only the original identifies the patients."""
     patient = guarantee.patient
-    if patient is None or patient in released.columns or original.records is None:
+    if patient is None or patient in released.frame.columns or original.records is None:
         return released
-    return released.with_columns(original.frame[patient].gather(original.records.drop_nulls()).alias(patient))
+    whose = original.frame[patient].gather(original.records.drop_nulls()).alias(patient)
+    return released.replace_rows(released.frame.with_columns(whose))
 
 
 def histories(records: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import count_records
 from cloister.shapes.table.format.guarantee import Description, escape_name
 
 from .classes import COUNT, TOLERANCE, Reference, ReleasedClasses
@@ -74,9 +73,9 @@ def _in_population(rule: Description, classes: ReleasedClasses, reference: Refer
     """Records of a population table in each class."""
     if rule["population"] not in reference.populations:
         raise NotAtHandError(f"it compares with the population {rule['population']}, which was not given")
-    people = reference.populations[rule["population"]].group_by(classes.columns).agg(pl.len().alias("people"))
+    people = reference.populations[rule["population"]].count(classes.columns, "people")
     joined = classes.sizes.join(people, on=classes.columns, how="left", nulls_equal=True, maintain_order="left")
-    return joined["people"].fill_null(0).cast(pl.Int64)
+    return joined["people"].fill_null(0)
 
 
 def _delta_presence(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
@@ -84,12 +83,12 @@ def _delta_presence(rule: Description, classes: ReleasedClasses, reference: Refe
     present = classes.sizes[COUNT] / people
     lower, upper = float(rule["lower"]), float(rule["upper"])
     holds = (people > 0) & (present >= lower - TOLERANCE) & (present <= upper + TOLERANCE)
-    is_covered = int(people.sum()) == reference.populations[rule["population"]].height
+    is_covered = int(people.sum()) == reference.populations[rule["population"]].n_records
     return holds & ((is_covered and holds.all()) or not forbids_suppression(rule))
 
 
 def _k_patients(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
-    if escape_name(rule["column"]) not in classes.records.columns:
+    if escape_name(rule["column"]) not in classes.records.frame.columns:
         if reference.patients is None:
             raise NotAtHandError("the release does not say whose records they are")
         least, most = (counts >= int(rule["k"]) for counts in reference.patients)
@@ -134,7 +133,7 @@ def _whole(rule: Description, reference: Reference) -> pl.DataFrame:
     if reference.whole is None:
         raise NotAtHandError(NOT_GIVEN)
     value = pl.col(escape_name(rule["column"])).alias("value")
-    return reference.whole.group_by(value).agg(count_records(reference.whole).alias("all"))
+    return reference.whole.count([value], "all")
 
 
 def _hierarchical_distance(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from cloister.io import RECORDS, is_tally, table_columns
+from cloister.io import Tally
 from cloister.release.head import DATA
 from cloister.shapes.table.format.guarantee import Description, Guarantee
 from cloister.shapes.table.format.manifest import TableManifest, TableSections, guarantee_of
@@ -155,27 +155,27 @@ def sizes_in(manifest: TableSections) -> tuple[int, int]:
     return manifest.risk.smallest_class, manifest.risk.largest_class
 
 
-def find_broken(frame: pl.DataFrame, promised: Guarantee, sizes: tuple[int, int]) -> tuple[Finding, ...]:
-    """Return the findings of the promises on a released table in memory, or on its tally.
+def find_broken(table: Tally, promised: Guarantee, sizes: tuple[int, int]) -> tuple[Finding, ...]:
+    """Return the findings of the promises on a released table in memory.
 
     ``sizes``: those of the smallest and of the largest class
     """
     facts = facts_of_promise(promised, sizes, None) | {"codes": None, "file": DATA[0]}
-    facts |= _counting(is_tally=is_tally(frame))
-    return Script(TEMPLATE, facts).run_on({DATA[0]: by_place(frame)})
+    facts |= _counting(is_tally=table.counts is not None)
+    return Script(TEMPLATE, facts).run_on({DATA[0]: by_place(table)})
 
 
 def find_violating(
-    cells: pl.DataFrame, rules: Sequence[Mapping[str, object]], whole: pl.DataFrame | None = None
+    cells: Tally, rules: Sequence[Mapping[str, object]], whole: Tally | None = None
 ) -> list[set[int]] | None:
     """Return the classes that violate each rule, given as by `condition_of`; None if SQL cannot be run.
 
     Parameters
     ----------
-    cells : first the number of the class, then the columns that rules are about, by their places: a tally
-    whole : the same columns of all records that rules compare with, as a tally; without it, these are the cells
+    cells : first the number of the class, then the columns that rules are about, by their places
+    whole : the same columns of all records that rules compare with; without it, these are the cells
     """
-    names = [f"c{place}" for place in range(cells.width - 1)]
+    names = [f"c{place}" for place in range(cells.frame.width)]
     promised = Guarantee(tuple(names), {names[0]: 0}, 0, None, 0)
     facts = facts_of_promise(promised, (0, 0), None) | _counting(is_tally=True) | {"codes": None, "file": DATA[0]}
     facts |= {"cells": {name: place for place, name in enumerate(names) if place}, "rules": rules}
@@ -194,11 +194,10 @@ def _counting(*, is_tally: bool) -> dict[str, object]:
     return {"is_tally": is_tally, "records": "coalesce(sum(alike), 0)::BIGINT" if is_tally else "count(*)"}
 
 
-def by_place(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns renamed by place, as their names may be patterns to Polars or the name of the counts."""
-    columns = [frame.get_column(column) for column in table_columns(frame)]
-    named = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])
-    return named.with_columns(frame[RECORDS].alias("alike")) if is_tally(frame) else named
+def by_place(table: Tally) -> pl.DataFrame:
+    """Return the columns renamed by place, as any name may be the one of the counts, which are the column ``alike``."""
+    named = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(table.frame)])
+    return named if table.counts is None else named.with_columns(table.counts.alias("alike"))
 
 
 def facts_of_promise(promised: Guarantee, sizes: tuple[int, int], delimiter: str | None) -> dict[str, object]:

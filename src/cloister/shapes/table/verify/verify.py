@@ -11,7 +11,7 @@ from dataclasses import replace
 import polars as pl
 
 from cloister.hierarchy import ROOT, BoundHierarchy
-from cloister.io import RECORDS, as_text, first_records, n_records, table_columns, with_records_of
+from cloister.io import Tally, as_text, concat_tallies
 from cloister.io.columns import as_held
 from cloister.results import Caveat, Checks, Verdict
 from cloister.shapes.table.format.guarantee import Description, Guarantee, OriginalTable, escape_name
@@ -28,7 +28,7 @@ OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
 
 
 def verify(
-    frame: pl.DataFrame,
+    table: Tally,
     guarantee: Guarantee,
     original: OriginalTable | None = None,
     populations: Mapping[str, OriginalTable] | None = None,
@@ -43,12 +43,12 @@ def verify(
 
     Parameters
     ----------
-    frame : the released table as read from its file, or its tally in that order (`cloister.io.tally.read_runs`)
+    table : the released table as read from its file, in that order
     every_rule : whether a rule that cannot be recomputed is a failure
     findings : what the script found in the files of the release; without them, it is run on the table
     """
     checks = Checks()
-    _check_columns(frame, guarantee, checks)
+    _check_columns(table.frame, guarantee, checks)
     if checks.failures:
         return checks.verdict(_how(original))
     if original is None and findings is not None and all(is_judged(rule, guarantee) for rule in guarantee.rules):
@@ -57,17 +57,17 @@ def verify(
     named, guarantee = guarantee, guarantee.inside()
     # plain text where rows of stars are set aside, patients are compared, or rows one by one
     held = as_text if guarantee.stars or guarantee.patient or not guarantee.has_one_transformation else as_held
-    texts = _texts(frame, named, held)
+    texts = _texts(table, named, held)
     released = _without_stars(texts, guarantee)
     sizes = _extremes(released, guarantee)
-    note(checks, find_broken(frame, named, sizes) if findings is None else findings)
+    note(checks, find_broken(table, named, sizes) if findings is None else findings)
     left = [rule for rule in guarantee.rules if not is_judged(rule, named, sizes)]
-    if not n_records(released) or (original is None and not left):
+    if not released.n_records or (original is None and not left):
         return checks.verdict(_how(original))
     source = None
     if original is not None:
         hierarchies = {escape_name(column): hierarchy for column, hierarchy in original.hierarchies.items()}
-        source = OriginalTable(_texts(original.frame, named, held), hierarchies, original.groups, original.records)
+        source = OriginalTable(_texts(original.tally, named, held), hierarchies, original.groups, original.records)
         released = with_patients(released, guarantee, source)
     reference = _reference(released, guarantee, named, original, source, populations or {})
     classes, beneath = ReleasedClasses(released, list(guarantee.levels)), None
@@ -81,7 +81,7 @@ def verify(
 
 
 def _compare(
-    texts: pl.DataFrame,
+    texts: Tally,
     classes: ReleasedClasses,
     guarantee: Guarantee,
     source: OriginalTable,
@@ -95,17 +95,17 @@ def _compare(
         _check_original(classes, guarantee, source, reference, checks)
     else:
         if source.records is not None:
-            check_record_by_record(texts, guarantee, source, checks)
+            check_record_by_record(texts.frame, guarantee, source, checks)
         elif beneath is not None:
             check_assignment(beneath, guarantee, checks)
-        _check_suppressed(n_records(source.frame) - n_records(released), guarantee, checks)
+        _check_suppressed(source.tally.n_records - released.n_records, guarantee, checks)
     # No keyed id is an original one. Numbers may be: released in order, they say nothing.
     if guarantee.id is not None and not guarantee.numbered and guarantee.id in source.frame.columns:
-        same = int(released[guarantee.id].is_in(source.frame[guarantee.id].implode()).sum())
+        same = int(released.frame[guarantee.id].is_in(source.frame[guarantee.id].implode()).sum())
         checks.require(same == 0, "no id of the original is released", f"{same} ids of the original were released")
 
 
-def _extremes(released: pl.DataFrame, guarantee: Guarantee) -> tuple[int, int]:
+def _extremes(released: Tally, guarantee: Guarantee) -> tuple[int, int]:
     """The sizes of the smallest and of the largest class, if a rule depends on them."""
     if not any(rule["model"] == "k-map" and "population_size" in rule for rule in guarantee.rules):
         return 0, 0
@@ -113,23 +113,23 @@ def _extremes(released: pl.DataFrame, guarantee: Guarantee) -> tuple[int, int]:
     return (int(sizes[0]), int(sizes[-1])) if len(sizes) else (0, 0)
 
 
-def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
-    """Return the released records as text, or their tally, without rows of suppressed records."""
-    released = _without_stars(_texts(frame, guarantee), guarantee.inside())
-    texts = pl.DataFrame([released[escape_name(column)].alias(column) for column in guarantee.columns])
-    return with_records_of(texts, released)
+def released_texts(table: Tally, guarantee: Guarantee) -> Tally:
+    """Return the released records as text, without rows of suppressed records."""
+    released = _without_stars(_texts(table, guarantee), guarantee.inside())
+    texts = [released.frame[escape_name(column)].alias(column) for column in guarantee.columns]
+    return released.replace_rows(pl.DataFrame(texts))
 
 
-def _texts(frame: pl.DataFrame, guarantee: Guarantee, held: Callable[[pl.Series], pl.Series] = as_text) -> pl.DataFrame:
+def _texts(table: Tally, guarantee: Guarantee, held: Callable[[pl.Series], pl.Series] = as_text) -> Tally:
     """The columns that are spoken of, and whose records they are, as text; those that are not there omitted."""
     absent = () if guarantee.patient in (None, *guarantee.columns) else (guarantee.patient,)
-    columns = {series.name: series for series in frame.get_columns()}
+    columns = {series.name: series for series in table.frame.get_columns()}
     spoken_of = [name for name in (*guarantee.columns, *absent) if name in columns]
-    return with_records_of(pl.DataFrame([held(columns[name]).alias(escape_name(name)) for name in spoken_of]), frame)
+    return table.replace_rows(pl.DataFrame([held(columns[name]).alias(escape_name(name)) for name in spoken_of]))
 
 
 def _reference(
-    released: pl.DataFrame,
+    released: Tally,
     guarantee: Guarantee,
     named: Guarantee,
     original: OriginalTable | None,
@@ -140,15 +140,16 @@ def _reference(
     people = {}
     for name in {rule["population"] for rule in guarantee.rules if rule.get("population") in populations}:
         table = populations[name]
+        texts = _texts(table.tally, named)
         hierarchies = {escape_name(column): hierarchy for column, hierarchy in table.hierarchies.items()}
-        people[name] = generalize_values(_texts(table.frame, named), hierarchies, guarantee.levels)
+        people[name] = texts.replace_rows(generalize_values(texts.frame, hierarchies, guarantee.levels))
     ordered = {rule["column"] for rule in guarantee.rules if rule.get("distance") == "ordered"}
-    n = n_records(released if original is None else original.frame)
+    n = (released if original is None else original.tally).n_records
     if original is not None and source is not None:
         order = {column: natural_order(original.frame.get_column(column)) for column in ordered}
-        return Reference(n, n, source.frame, order, source.groups, people)
+        return Reference(n, n, source.tally, order, source.groups, people)
     if guarantee.suppressed == 0:  # sensitive columns are released as recorded: these are the whole input
-        order = {column: natural_order(released[escape_name(column)]) for column in ordered}
+        order = {column: natural_order(released.frame[escape_name(column)]) for column in ordered}
         return Reference(n, n, released, order, populations=people)
     few, most = (1, guarantee.k - 1) if guarantee.suppressed is None else (guarantee.suppressed, guarantee.suppressed)
     return Reference(n + few, n + most, populations=people)
@@ -161,21 +162,21 @@ def _how(original: OriginalTable | None, n_unjudged: int = 0) -> str:
     return f"{how}; rules that could not be recomputed: {n_unjudged}" if n_unjudged else how
 
 
-def _without_stars(texts: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
+def _without_stars(texts: Tally, guarantee: Guarantee) -> Tally:
     """Released records only; where suppressed ones are written, as many rows of stars are set aside."""
     if not guarantee.stars:
         return texts
-    star = pl.all_horizontal(pl.exclude(RECORDS) == ROOT).fill_null(value=False)
-    stars = texts.filter(star)
+    star = texts.frame.select(pl.all_horizontal(pl.all() == ROOT).fill_null(value=False)).to_series()
+    stars, others = texts.filter(star), texts.filter(~star)
     if guarantee.suppressed is None:
-        return texts.filter(~star)
+        return others
     # a released record can be all roots as well; what is beyond the declared number is counted as released.
-    return pl.concat([texts.filter(~star), first_records(stars, max(0, n_records(stars) - guarantee.suppressed))])
+    return concat_tallies([others, stars.head(max(0, stars.n_records - guarantee.suppressed))])
 
 
 def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
     """Check the columns, and that rules about them exist: without any rule, nothing is guaranteed."""
-    columns, declared = tuple(table_columns(frame)), guarantee.columns
+    columns, declared = tuple(frame.columns), guarantee.columns
     wrong = f"the file has {len(columns)} columns that are not, in order, the {len(declared)} declared"
     checks.require(columns == declared, "the columns are those declared", wrong)
     if not guarantee.rules:
@@ -221,7 +222,7 @@ def _check_original(
     columns = classes.columns
     labels = generalize_values(original.frame, original.hierarchies, guarantee.levels)
     sensitive = sorted({escape_name(rule["column"]) for rule in guarantee.rules if "column" in rule})
-    every = ReleasedClasses(with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns)
+    every = ReleasedClasses(original.tally.replace_rows(labels.hstack(original.frame.select(sensitive))), columns)
     expected = releasable(guarantee.rules, every, classes.sizes, reference)
     if expected is None:
         checks.done.append(
@@ -237,19 +238,19 @@ def _check_original(
     others = [column for column in guarantee.columns if column not in guarantee.levels and column != guarantee.id]
     if not differing and others:
         # Record by record of the released classes: each combination of values is as frequent as it was recorded.
-        recorded = with_records_of(labels.hstack([original.frame[column] for column in others]), original.frame)
+        recorded = original.tally.replace_rows(labels.hstack([original.frame[column] for column in others]))
         found, all_of = (ReleasedClasses(one, [*columns, *others]).sizes for one in (classes.records, recorded))
         were = all_of.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
         moved = _differing(were, found, [*columns, *others])
         wrong = f"{moved} combinations of values differ from the original in columns that were not generalized"
         checks.require(moved == 0, OTHERS_AS_RECORDED, wrong)
     if not differing and guarantee.patient is not None and guarantee.id is not None:
-        recorded = labels.hstack([original.frame[column] for column in (*others, guarantee.patient)])
-        kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
-        were, found = histories(kept, guarantee), histories(classes.records, guarantee)
+        own = labels.hstack([original.frame[column] for column in (*others, guarantee.patient)])
+        kept = own.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
+        were, found = histories(kept, guarantee), histories(classes.records.frame, guarantee)
         split = _differing(were, found, [*columns, "history"])
         checks.require(split == 0, SAME, f"{split} patients of the release have not the records of one of the original")
-    _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), guarantee, checks)
+    _check_suppressed(original.tally.n_records - int(expected[COUNT].sum()), guarantee, checks)
 
 
 def _check_suppressed(suppressed: int, guarantee: Guarantee, checks: Checks) -> None:

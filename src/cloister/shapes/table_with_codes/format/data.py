@@ -267,7 +267,7 @@ def derive_with_codes(
     table: DerivedTable, column: str, clusters: Disassociation, settings: MethodSettings, sets: PolicySets
 ) -> DerivedTableWithCodes:
     """Return the parts that follow from a table and from the clusters of its codes."""
-    of_table = table.frame, table.released, table.stated, table.facts, column
+    of_table = table.every, table.released, table.stated, table.facts, column
     return DerivedTableWithCodes(*of_table, clusters=clusters, settings=settings, sets=sets)
 
 

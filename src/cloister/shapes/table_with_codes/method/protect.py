@@ -63,10 +63,10 @@ def protect_codes_of(
         given = UtilityPolicy.from_json(policy) if isinstance(policy, str) else policy
         # Codes of suppressed patients have no part in it.
         policy = as_published(given.for_k(k_of(request)).on(read.codes).within(codes), codes)
-    columns = tuple(name for name in table.labels.columns if name != asked.column)
-    protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.frame, columns, rows))
+    columns = tuple(name for name in table.labels.frame.columns if name != asked.column)
+    protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.tally.frame, columns, rows))
     id_column = None if request.ids is Ids.DROP else request.id
-    frame = with_reconstruction(table.frame, asked.column, id_column, protected.released, seed)
+    frame = with_reconstruction(table.tally.frame, asked.column, id_column, protected.released, seed)
     return ProtectedBoth(frame, codes, policy, protected)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from cloister.io import Tally
 from cloister.release.head import CLUSTERS, DATA
 from cloister.shapes.disassociation.format.clusters_file import cluster_lines
 from cloister.shapes.disassociation.format.data import Disassociation
@@ -31,7 +32,7 @@ def find_unfit(frame: pl.DataFrame, promised: Guarantee, column: str, released: 
     facts = facts_of_chunks(released.k, released.m) | facts_of_promise(replace(promised, rules=()), (0, 0), None)
     facts |= _facts_of_both(promised, promised.levels, column) | {"file": DATA[0]}
     text = b"".join(cluster_lines(released)).decode()
-    return Script(TOGETHER, facts).run_on({DATA[0]: by_place(frame), CLUSTERS: text})
+    return Script(TOGETHER, facts).run_on({DATA[0]: by_place(Tally(frame)), CLUSTERS: text})
 
 
 def _facts_of_both(promised: Guarantee, quasi_identifiers: Iterable[str], column: str) -> dict[str, object]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT
-from cloister.io import as_text
+from cloister.io import Tally, as_text
 from cloister.release.folder import read_tables
 from cloister.release.head import CLUSTERS
 from cloister.results import Checks, Verdict
@@ -110,7 +110,7 @@ class _Files:
 
     frame: pl.DataFrame
     released: Disassociation
-    reduced: pl.DataFrame
+    reduced: Tally
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Original:
     """The original as given, and with its codes reduced."""
 
     whole: pl.DataFrame | None
-    reduced: pl.DataFrame | None
+    reduced: Tally | None
 
 
 ReleaseFolder = ReleaseUnderCheck[TableWithCodesManifest, _Files, _Original]
@@ -134,15 +134,15 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         released = read_clusters(folder / CLUSTERS)
         if released.repeats or released.sensitive.size or not released.class_columns:
             raise InputError(f"{CLUSTERS} is not that of a table with codes")
-        return _Files(frame, released, with_presence(frame, manifest.codes.column))
+        return _Files(frame, released, Tally(with_presence(frame, manifest.codes.column)))
 
     def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
         """Read the custodian's data."""
         original, column = original_of(request), manifest.codes.column
-        if original is None or column not in original.columns:
-            return _Original(original, original)
-        reduced = with_presence(original, column, request.words.missing)
-        return _Original(original, reduced)
+        if original is None or column not in original.frame.columns:
+            return _Original(None if original is None else original.frame, original)
+        reduced = with_presence(original.frame, column, request.words.missing)
+        return _Original(original.frame, original.replace_rows(reduced))
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the guarantee of the table, of the codes, and of both together.
@@ -193,7 +193,7 @@ def _compare_with_original(release: ReleaseFolder, both: _Original) -> list[tupl
     # Codes of each record, each once, in order, separated by single spaces.
     words = cells.select(words_of("c", release.request.words.missing)).to_series()
     sets = words.list.unique().list.sort().list.join(" ").alias(SET)
-    shown = reduced.get_column(column) == PRESENT
+    shown = reduced.frame.get_column(column) == PRESENT
     if not guarantee.has_one_transformation:
         within = may_be_part(sets.filter(shown), released)
         return [

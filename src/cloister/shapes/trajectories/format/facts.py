@@ -10,7 +10,7 @@ from functools import cached_property
 import polars as pl
 
 from cloister.hierarchy.bound import ROOT
-from cloister.io import as_text
+from cloister.io import Tally, as_text
 from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts, label_counts
@@ -107,7 +107,8 @@ class DerivedTrajectories(Derived):
             texts["attributes"] = pl.DataFrame([as_text(column) for column in self.files.attributes.drop(ID)])
         columns = tuple(Counted("data", name, "pairs", label_counts(texts["data"][name])) for name in (CODE, AGE))
         by = "how many share their trajectory"
-        return ReportCounts(k=self.settings.k, sizes=self.sizes, of="patients", by=by, columns=columns, files=texts)
+        files = {name: Tally(frame) for name, frame in texts.items()}
+        return ReportCounts(k=self.settings.k, sizes=self.sizes, of="patients", by=by, columns=columns, files=files)
 
 
 def _risk_of(sizes: pl.Series) -> TrajectoryRisk:
