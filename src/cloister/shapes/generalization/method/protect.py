@@ -35,6 +35,7 @@ from cloister.shapes.generalization.format.privacy_policy import (
     rare_parts,
 )
 
+from .exact import MOST_CODES, ExactSearch
 from .losses import (
     CodeTree,
     GeneralizationFigures,
@@ -160,7 +161,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
         closeness=tree.spec,
         statuses=statuses(constraints, everyone),
         outcomes=outcomes(request.policy, codes, everyone),
-        bound=_bound(codes, request, tree, constraints),
+        bound=_bound(codes, request, tree, constraints, term_of),
     )
     return GeneralizedCodes(released, origin, codes, figures)
 
@@ -243,13 +244,13 @@ def _best_terms(
 ) -> Numbers:
     """The terms of least loss that searches from CBA's, from UGACLIP's and from none found: never more than either's.
 
-    Where codes repeat, moves could part occurrences of a code: then the better of the two methods is taken.
+    Of few codes, those of least loss of all. Where codes repeat, moves could part occurrences of a code: then the
+    better of the two methods is taken.
     """
     methods = GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP
     found = [_terms(codes, replace(request, method=method), tree, constraints).copy() for method in methods]
+    search, nothing = search_of(codes, request, tree, constraints), np.full(codes.n_codes, -1, dtype=np.int32)
     if not codes.repeats:
-        search = search_of(codes, request, tree, constraints)
-        nothing = np.full(codes.n_codes, -1, dtype=np.int32)
         for start, nodes_first in ((found[0], False), (found[1], False), (nothing, False), (nothing, True)):
             found.append(search.improve(start, nodes_first=nodes_first))
         found.append(search.shaken(min(found, key=search.loss_of), SHAKES))
@@ -258,17 +259,31 @@ def _best_terms(
         released, _ = released_as(codes, term_of, request)
         if len(released.terms) and not len(unprotected_parts(constraints.apart, released)):
             losses.append((information_loss(count_terms(released, occurrences, tree)), len(losses), term_of))
-    return min(losses, key=lambda each: each[:2])[2] if losses else found[0]
+    best = min(losses, key=lambda each: each[:2])[2] if losses else found[0]
+    if not is_exact(codes):
+        return best
+
+    def is_protected(term_of: Numbers) -> bool:
+        released, _ = released_as(codes, term_of, request)
+        return not len(unprotected_parts(constraints.apart, released))
+
+    return ExactSearch(search, is_protected).find(best if losses else nothing)
+
+
+def is_exact(codes: CodeSets) -> bool:
+    """Whether codes are so few that the method generalization finds the terms of least loss."""
+    return codes.n_codes <= MOST_CODES and not codes.repeats
 
 
 def _bound(
-    codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints
+    codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints, term_of: Numbers
 ) -> float | None:
-    """The least ILM that terms may have, where it is asked for."""
+    """The least ILM that terms may have, where it is asked for; of few codes that of ``term_of``."""
     if request.method is not GeneralizationMethod.GENERALIZATION or codes.repeats:
         return None
     search = search_of(codes, request, tree, constraints)
-    return search.bound() / (search.unit * codes.n_records)
+    least = search.loss_of(term_of) if is_exact(codes) else search.bound()
+    return least / (search.unit * codes.n_records)
 
 
 def search_of(
