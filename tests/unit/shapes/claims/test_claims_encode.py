@@ -11,9 +11,10 @@ from tests.made.examples import examples
 
 from cloister.errors import InputError
 from cloister.shapes.claims.format import row_contents
+from cloister.shapes.claims.format.plan import AdversaryPlan
 from cloister.shapes.claims.format.released_columns import kept_columns
 from cloister.shapes.claims.format.row_contents import numbers_by_content
-from cloister.shapes.claims.method.adversary_draws import adversary_power
+from cloister.shapes.claims.method.adversary_draws import AdversaryPower
 from cloister.shapes.claims.method.choice import truncation
 from cloister.shapes.claims.method.code_steps import grouping
 from cloister.shapes.claims.method.encode import encode
@@ -174,4 +175,4 @@ def test_no_claims_at_all():
 
     assert (numbers.n_patients, numbers.n_claims) == (3, 0)
     assert truncation(numbers).mark_kept(95).size == 0
-    assert adversary_power(numbers).power.tolist() == [[0, 0, 0]] * 7
+    assert AdversaryPower(numbers, AdversaryPlan()).at().tolist() == [[0] * 7] * 3

@@ -13,7 +13,8 @@ from tests.made.claims_files import write_files
 
 import cloister as cl
 from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise, SimulatedFigures
-from cloister.shapes.claims.method.adversary_draws import adversary_power
+from cloister.shapes.claims.format.plan import AdversaryPlan
+from cloister.shapes.claims.method.adversary_draws import AdversaryPower
 from cloister.shapes.claims.method.release import FileRows, released_order
 from cloister.shapes.claims.method.risk import wilson
 from cloister.shapes.claims.verify.original import ID, KEY, RELEASED_ID, Pseudonyms
@@ -96,9 +97,10 @@ def test_the_simulation_counts_those_of_whom_something_may_be_missing():
 def test_the_power_is_worked_out_alike(lists, most, rounding):
     """The verifier's power is that of step 8, from other code."""
     (mine,) = powers(history(lists), len(lists), [most], rounding)
-    theirs = adversary_power(encoded([[(text,) for text in own] for own in lists]), most, rounding).of_patients
+    plan = AdversaryPlan(power=most, rounding=rounding)
+    theirs = AdversaryPower(encoded([[(text,) for text in own] for own in lists]), plan)
 
-    assert theirs.tolist() == mine.tolist()
+    assert theirs.at().tolist() == mine.tolist()
 
 
 @given(st.data())

@@ -34,7 +34,6 @@ from .released_columns import (
     ClaimsForm,
     WrittenClaims,
     kept_columns,
-    smallest_class,
 )
 from .representativeness import median_claims
 from .row_contents import numbers_by_content, sorted_numbers
@@ -118,12 +117,12 @@ class DerivedClaims(Derived):
 
     def report_counts(self) -> ReportCounts:
         """Return the patients of each class, and the rows with each label."""
-        return report_counts(self.files, self.form, smallest_class(self.plan.risk.threshold))
+        return report_counts(self.files, self.form, self.plan.risk.k)
 
 
 def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> ClaimsFacts:
     """Return the facts of files with these columns that were released under this plan."""
-    sizes, k = class_size_of_patient(files, form), smallest_class(plan.risk.threshold)
+    sizes, k = class_size_of_patient(files, form), plan.risk.k
     alone = people_of(files.patients, files.patients.select(form.names(PATIENTS, QUASI)))
     return ClaimsFacts(
         n_patients=files.patients.height,

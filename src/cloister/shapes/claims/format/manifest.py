@@ -23,7 +23,6 @@ from .released_columns import (
     are_draws,
     flag_rates,
     levels_allowed,
-    smallest_class,
     step_fits,
 )
 
@@ -366,7 +365,7 @@ class ClaimsPromise:
     @property
     def k(self) -> int:
         """The smallest class that is not flagged."""
-        return smallest_class(self.threshold)
+        return self.plan.risk.k
 
 
 def is_mean_loss(plan: ClaimsPlan) -> bool:
@@ -376,13 +375,12 @@ def is_mean_loss(plan: ClaimsPlan) -> bool:
 
 def rule_of(plan: ClaimsPlan) -> RiskRule:
     """Return the guarantee under a plan."""
-    k = smallest_class(plan.risk.threshold)
     return RiskRule(
         model="mean re-identification risk",
         threshold=plan.risk.threshold,
-        k=k,
+        k=plan.risk.k,
         power=plan.adversary.power,
         flag_aware=plan.adversary.flag_aware,
         likeliest=plan.adversary.likeliest,
-        patients_of_a_label=k,
+        patients_of_a_label=plan.risk.k,
     )

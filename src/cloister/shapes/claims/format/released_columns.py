@@ -1,7 +1,6 @@
 """The form of the two files of a release of claims, and the plan's statements on columns, levels and steps."""
 
 import dataclasses
-import math
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -223,14 +222,6 @@ def at_levels(plan: ClaimsPlan, form: ClaimsForm, truncation: str) -> ClaimsPlan
             content[table]["qi"][name] = f"{split_bounds(words)[0]}@{form.of(table)[name].level}"
     content["truncation"]["percentiles"] = (percentile,)
     return parse_section(content, ClaimsPlan, "the plan")
-
-
-def smallest_class(threshold: float) -> int:
-    """Return k: the smallest class in which a random guess is right with a probability of at most the threshold."""
-    k = max(1, math.floor(1 / threshold) - 1)
-    while 1 / k > threshold:
-        k += 1
-    return k
 
 
 HALVINGS = 4
