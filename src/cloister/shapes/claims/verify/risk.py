@@ -25,7 +25,7 @@ from cloister.shapes.claims.format.released_columns import (
     WrittenClaims,
 )
 
-from .original import Truth
+from .original import Truth, quasi_identifiers
 from .simulation import (
     SURE,
     UNKNOWN,
@@ -37,6 +37,7 @@ from .simulation import (
     Simulated,
     Simulation,
     drawn_patients,
+    number_rows,
     number_texts,
     share_error,
 )
@@ -327,11 +328,8 @@ def seed_of(files: WrittenClaims) -> Seed:
 
 def _cells(files: WrittenClaims, form: ClaimsForm) -> Numbers:
     """Number of the combination of quasi-identifiers of each patient."""
-    names = form.names(PATIENTS, QUASI)
-    if not names:
-        return np.zeros(files.patients.height, dtype=np.int64)
-    rows: dict[tuple[object, ...], int] = {}
-    return np.array([rows.setdefault(row, len(rows)) for row in files.patients.select(names).rows()], dtype=np.int64)
+    (cells,) = number_rows(quasi_identifiers(files.patients, form))
+    return cells
 
 
 def _released_values(files: WrittenClaims, form: ClaimsForm) -> History:
