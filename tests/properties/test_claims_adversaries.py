@@ -7,19 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.made.claims_risk import attacked, risk_plan
-from tests.made.encoded_claims import claims_of, few_claims, many_claims, text_at, written
+from tests.made.claims_risk import ConstantPower, attacked, risk_plan
+from tests.made.encoded_claims import claims_of, constant_power, few_claims, many_claims, text_at, written
 from tests.oracles import claims_adversaries as oracle
 
 from cloister.errors import InputError
 from cloister.shapes.claims.format.facts import class_size_of_patient
+from cloister.shapes.claims.format.manifest import Knowledge
 from cloister.shapes.claims.format.population import PeopleCounted, marketer_risk, voter_list
 from cloister.shapes.claims.format.population import people_of as counted
 from cloister.shapes.claims.method.adversaries import (
     HospitalStays,
-    KnownClaims,
     all_values,
-    constant_power,
     discharge_database,
     exact_order,
     in_population,
@@ -65,6 +64,14 @@ def near(figures):
     return pytest.approx(figures.mean, abs=4 * figures.deviation / figures.draws**0.5 + 1e-9)
 
 
+PARTS = {"values": 0}, {"has_patients": False}, {}
+
+
+def find(release, **known):
+    """What an adversary with this knowledge finds."""
+    return simulate_adversary(release, Knowledge(**known), ConstantPower(release.power))
+
+
 def under_attack(released, power, levels=LEVELS):
     """A release under attack, with lists of patients for any power."""
     return attacked(released, levels, power, PLAN, cap=int(all_values(released.encoded).max()))
@@ -76,14 +83,11 @@ def test_every_simulated_adversary_finds_what_all_samples_tell(seed):
     released, patients = small(seed)
     encoded = released.encoded
     release = under_attack(released, constant_power(encoded, 2))
-    alone = simulate_adversary(release, KnownClaims(release.power * 0))
-    claims = simulate_adversary(release, KnownClaims(release.power, has_patients=False))
-    both = simulate_adversary(release, KnownClaims(release.power))
-    powers = {p: constant_power(encoded, p) for p in (1, 3)} | {99: all_values(encoded)}
-    tried = {p: simulate_adversary(release, KnownClaims(power)) for p, power in powers.items()}
+    alone, claims, both = (find(release, **known) for known in PARTS)
+    tried = {p: find(release, values=p) for p in (1, 3, 99)}
     counts = np.minimum(np.diff(encoded.offsets), 2).astype(np.int32)[:, None]
     in_order = exact_order(release, np.arange(encoded.n_claims, dtype=np.int32))
-    whole = simulate_adversary(release, KnownClaims(counts, columns=(0, 1)))
+    whole = find(under_attack(released, np.repeat(counts, 2, axis=1)), is_whole=True)
     apart = [((), own) for _, own in patients]
 
     assert len({labels for labels, _ in patients}) / len(patients) == near(alone)
@@ -159,13 +163,12 @@ def test_more_power_is_more_risk():
     """Of patients whose claims are all released, who knows more finds no larger class; any order is as good."""
     encoded = many_claims(400, mean_claims=6, sizes=(6, 4))
     release = under_attack(ReleasedClaims.everything(encoded), constant_power(encoded, 1), (3, 1, 2, 2, 1, 1))
-    powers = [*(constant_power(encoded, p) for p in (0, 1, 3, 10)), all_values(encoded)]
-    found = [simulate_adversary(release, KnownClaims(power)) for power in powers]
+    found = [find(release, values=p) for p in (0, 1, 3, 10, 999)]
     means = [figures.mean for figures in found]
 
     assert means == sorted(means)
     assert means[-1] > means[0]
-    again = [simulate_adversary(release, KnownClaims(power)) for power in reversed(powers)]
+    again = [find(release, values=p) for p in (999, 10, 3, 1, 0)]
     assert again == [*reversed(found)]
 
 
@@ -173,9 +176,8 @@ def test_safe_parts_can_meet_in_one_patient():
     """Each sex and each code is shared by two patients, each pair is had by one: together nobody is hidden."""
     encoded = claims_of([(0,), (0,), (1,), (1,)], [[(0,)], [(1,)], [(0,)], [(1,)]])
     release = under_attack(ReleasedClaims.everything(encoded), constant_power(encoded, 1), (0, 0))
-    known = KnownClaims(release.power * 0), KnownClaims(release.power, has_patients=False), KnownClaims(release.power)
 
-    assert [simulate_adversary(release, own).mean for own in known] == [0.5, 0.5, 1.0]
+    assert [find(release, **known).mean for known in PARTS] == [0.5, 0.5, 1.0]
 
 
 @given(few_claims())

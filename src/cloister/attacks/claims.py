@@ -122,7 +122,7 @@ def open_claims(folder: Path, manifest: ClaimsManifest, known: Request, seed: in
     return OpenedRelease(
         shape="claims",
         method=manifest.method,
-        k=promise.k,
+        k=promise.plan.risk.k,
         n_patients=prepared.n_patients,
         n_released=patients.height,
         is_known_who=not np.any(rows == NOT_KNOWN),
@@ -166,7 +166,7 @@ def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, r
     released = Histories.of((theirs, recoded), here, drawn, rows)
     everybody = Histories.of(raw, raw, drawn, np.arange(n_patients))
     steps = tuple(
-        KnowledgeStep(words, number, promise.threshold if number == AS_PLANNED else None)
+        KnowledgeStep(words, number, promise.plan.risk.threshold if number == AS_PLANNED else None)
         for number, words in enumerate(STEPS, start=1)
     )
     # The guarantee is about anyone who knows as much as the plan says, or less; and about the average patient.

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.made.claims_risk import attacked, risk_plan
+from tests.made.claims_risk import ConstantPower, attacked, risk_plan
 from tests.made.encoded_claims import claims_of, column, constant_power, many_claims, text_at, written
 
 from cloister.errors import InternalError
@@ -162,7 +162,7 @@ def test_all_adversaries_at_once(encoded):
         release,
         release_risk(release, release.samples, 1),
         maximum_likelihood_risk(release),
-        powers={f"power up to {most}": constant_power(encoded, most) for most in (5, 10)},
+        ConstantPower(release.power),
         when=np.arange(encoded.n_claims, dtype=np.int32),
         stays=HospitalStays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),
     )
@@ -173,7 +173,7 @@ def test_all_adversaries_at_once(encoded):
     files, form = written(release.released, LEVELS)
     own = files.patients.drop("id")
 
-    assert len(means) == len(attacks) == len(said) == 16
+    assert len(means) == len(attacks) == len(said) == 18
     assert all(sentence.endswith(".") for sentence in said)
     assert means["one value of each column"] <= means["all values"] <= np.mean(1 / class_size_of_patient(files, form))
     assert means["power up to 5"] == means["five values of each column"]

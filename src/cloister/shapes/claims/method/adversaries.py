@@ -1,16 +1,14 @@
 """Sensitivity of a release's risk to the knowledge of the adversary (step 12).
 
-An adversary is described by what is known of the patient who is drawn (`KnownClaims`), and every description is
-simulated by the same function. All know quasi-identifiers of patients and values of claims together, unless they say
-otherwise. Some know which values was in one claim, their order, or, from a discharge database, exact values of one
-hospital stay of many patients.
+The manifest describes most adversaries by what they know (`Knowledge`), and one function simulates them. All know
+quasi-identifiers of patients and values of claims together, unless they say otherwise. Some know which values belong to
+one claim, their order, or, from a discharge database, exact values of one hospital stay of many patients.
 
 References
 ----------
 HHP appendix, section 4: the assumptions of inexact knowledge and inexact order, whose sensitivity the paper tests.
 """
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,13 +19,13 @@ from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Known, Recoding, ordered_class_sizes
 from cloister.shapes.claims.format.group_tables import groups_of, place_codes, words
-from cloister.shapes.claims.format.manifest import DIGITS, Adversary, AdversaryFigures, Listed
+from cloister.shapes.claims.format.manifest import DIGITS, KNOWLEDGE, Adversary, AdversaryFigures, Knowledge, Listed
 from cloister.shapes.claims.format.plan import LENGTH_OF_STAY, ClaimsPlan
 from cloister.shapes.claims.format.population import PeopleCounted
 
-from .adversary_draws import DrawnKnowledge, Power, gather
+from .adversary_draws import AdversaryPower, DrawnKnowledge, Power, gather
 from .encode import MISSING, EncodedClaims, EncodedColumn
-from .matching import SPAN, Flags, ReleasedClaims, group_patients
+from .matching import SPAN, ReleasedClaims, group_patients
 from .risk import AttackedClaims, NodeRisk, ReleaseRisk, RiskFigures
 
 WORK = 60_000_000
@@ -76,47 +74,30 @@ def all_values(encoded: EncodedClaims) -> Power:
     return np.stack(counts, axis=1).astype(np.int32)
 
 
-def constant_power(encoded: EncodedClaims, p: int) -> Power:
-    """The same power for all patients and columns, at most the values there are."""
-    return np.minimum(all_values(encoded), p).astype(np.int32)
+def simulate_adversary(attacked: AttackedClaims, knowledge: Knowledge, powers: AdversaryPower) -> RiskFigures:
+    """Draw released patients and what an adversary knows of them, and count who fits.
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class KnownClaims:
-    """What an adversary knows of the patient who is drawn.
-
-    power : (n_patients, n_columns) how many values of each column of claims
-    has_patients : whether the quasi-identifiers of patients are known
-    columns : places of columns that are known together, claim by claim: one column of values that are claims, for which
-        a missing value is a value and a claim with a suppressed cell fits none; None: each column by itself
-    claims : (n_claims,) the claims of which something may be known; of others than their patients nobody is drawn, for
-        whom the power is 0; None: all
+    powers : of the plan's adversary, at any levels
     """
-
-    power: Power
-    has_patients: bool = True
-    columns: tuple[int, ...] | None = None
-    claims: Flags | None = None
-
-
-def simulate_adversary(attacked: AttackedClaims, known: KnownClaims) -> RiskFigures:
-    """Draw released patients and what an adversary knows of them, and count who fits."""
-    if known.columns is not None:
-        attacked = join_columns(attacked, known.columns)
-    matching, knowledge = attacked.matching, attacked.samples.with_power(known.power)
-    if known.claims is not None:
-        encoded, seed = attacked.released.encoded, knowledge.seed
-        columns = tuple(
-            replace(one, values=np.where(known.claims, one.values, np.int32(MISSING))) for one in encoded.claims
-        )
-        knowledge = DrawnKnowledge(replace(encoded, claims=columns), known.power, seed, known.power.max(axis=1) > 0)
-    if not known.has_patients:
+    encoded, n_own = attacked.released.encoded, len(attacked.released.encoded.patients)
+    if knowledge.is_whole:
+        attacked = join_columns(attacked, tuple(range(len(encoded.claims))))
+    power, matching = attacked.power, attacked.matching
+    if knowledge.values is not None:
+        power = np.minimum(all_values(encoded), np.int32(knowledge.values))
+    elif knowledge.highest is not None:
+        power = powers.with_highest(knowledge.highest).at(attacked.levels[n_own:])
+    if not knowledge.has_patients:
         matching = matching.of_anybody(attacked.levels)
-    return NodeRisk(matching, knowledge, attacked.plan.risk.k).figures(attacked.levels)
+    return NodeRisk(matching, attacked.samples.with_power(power), attacked.plan.risk.k).figures(attacked.levels)
 
 
 def join_columns(attacked: AttackedClaims, columns: tuple[int, ...]) -> AttackedClaims:
-    """The same release with one column of claims: a number for each kind of claim, by some or all of the columns."""
+    """The same release with one column of claims: a number for each kind of claim, by some or all of the columns.
+
+    A missing value is a value; a claim with a suppressed cell fits none.
+    As many claims are known as values of any single column.
+    """
     released, encoded = attacked.released, attacked.released.encoded
     n_own = len(encoded.patients)
     kinds = group_patients(
@@ -133,33 +114,23 @@ def attacks_on(
     attacked: AttackedClaims,
     believing: ReleaseRisk,
     likeliest: RiskFigures,
+    powers: AdversaryPower,
     *,
-    powers: Mapping[Adversary, Power] | None = None,
     when: NDArray[np.int32] | None = None,
     stays: "HospitalStays | None" = None,
 ) -> list[ClaimsAttack]:
     """Attack a release by all adversaries, in addition to those whose figures are measured already.
 
-    powers : other powers of the paper's adversary to try
+    powers : of the plan's adversary, at any levels
     when : (n_claims,) rank of each claim in time; without, nobody knows the order
     stays : hospital stays among the claims, where they can be told
     """
-    encoded, power = attacked.released.encoded, attacked.power
-    attacked = replace(attacked, cap=int(all_values(encoded).max(initial=0)))
-    by_values: dict[Adversary, KnownClaims] = {
-        # the joint check: parts alone, and both of the same patient at once
-        "patients alone": KnownClaims(np.zeros_like(power)),
-        "claims alone": KnownClaims(power, has_patients=False),
-        "patients and claims together": KnownClaims(power),
-        **{name: KnownClaims(own) for name, own in (powers or {}).items()},
-        "one value of each column": KnownClaims(constant_power(encoded, 1)),
-        "five values of each column": KnownClaims(constant_power(encoded, 5)),
-        "all values": KnownClaims(all_values(encoded)),
-    }
-    found = [ClaimsAttack(name, simulate_adversary(attacked, known)) for name, known in by_values.items()]
-    vars(attacked).pop("matching", None)  # others need few of its lists, and those made for claims are as large
-    whole = KnownClaims(power.max(axis=1, keepdims=True), columns=tuple(range(len(encoded.claims))))
-    found.append(ClaimsAttack("whole claims (exact knowledge)", simulate_adversary(attacked, whole)))
+    attacked = replace(attacked, cap=int(all_values(attacked.released.encoded).max(initial=0)))
+    found = []
+    for name, knowledge in KNOWLEDGE.items():
+        if knowledge.is_whole:
+            vars(attacked).pop("matching", None)  # others need few of its lists, and those of claims are as large
+        found.append(ClaimsAttack(name, simulate_adversary(attacked, knowledge, powers)))
     if when is not None:
         found.append(ClaimsAttack("values in their order (exact order)", exact_order(attacked, when)))
     found += [
@@ -255,11 +226,16 @@ def discharge_database(attacked: AttackedClaims, stays: HospitalStays) -> Claims
     n, others = int(listed.sum()), int((released.patients & ~listed).sum())
     if not stays.columns or n < k:
         return None
-    known = KnownClaims(listed.astype(np.int32)[:, None], columns=stays.columns, claims=stays.claims)
+    joined = join_columns(attacked, stays.columns)
+    (column,) = joined.released.encoded.claims
+    on_list = replace(column, values=np.where(stays.claims, column.values, np.int32(MISSING)))
+    power, seed = listed.astype(np.int32)[:, None], attacked.plan.risk.seed_of(1)
+    knowledge = DrawnKnowledge(replace(joined.released.encoded, claims=(on_list,)), power, seed, listed)
+    figures = NodeRisk(joined.matching, knowledge, k).figures(joined.levels)
     # a share in whole percent; withheld where it could reveal fewer than k patients
     share: Listed = "all" if others == 0 else "most" if others < k else round(100 * n / (n + others))
     names = tuple(encoded.claims[h].name for h in stays.columns)
-    return ClaimsAttack("discharge database", simulate_adversary(attacked, known), names, share)
+    return ClaimsAttack("discharge database", figures, names, share)
 
 
 def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDArray[np.int64]) -> ClaimsAttack:

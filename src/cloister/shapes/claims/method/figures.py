@@ -7,7 +7,7 @@ would reveal the few who were omitted in between: so steps that describe what is
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,6 @@ from cloister.shapes.claims.format.data import Claims, Step, StepLine, dates_of,
 from cloister.shapes.claims.format.facts import HIDDEN, SUPPRESSION, ClaimsFacts, DerivedClaims
 from cloister.shapes.claims.format.manifest import (
     DIGITS,
-    Adversary,
     ChosenLevels,
     ClaimsRecords,
     ClaimsRisk,
@@ -63,9 +62,6 @@ REPEATS = 5
 NEARLY = 1e-9
 """A share that is so close to a whole percent is one."""
 
-POWERS: Mapping[Adversary, int] = {"power up to 5": 5, "power up to 10": 10, "power up to 15": 15, "power up to 20": 20}
-"""Highest powers that are tried besides the plan's."""
-
 
 def attack_as_released(laid: ReleaseTables, plan: ClaimsPlan, threads: int) -> RiskFigures:
     """Attack a release by values drawn from the released claims, as many as the power of released values is."""
@@ -88,9 +84,8 @@ def evaluate(
 ) -> list[ClaimsAttack]:
     """Attack a release by all adversaries; within the population, if there is a register of its people."""
     data, encoding, found = prepared.claims, protected.encoding, protected.suppression
-    claims, plan, own = encoding.claims, data.plan, found.levels[len(encoding.claims.patients) :]
+    claims, plan = encoding.claims, data.plan
     attacked = AttackedClaims(found.released, found.levels, found.power, plan, protected.threads)
-    powers = AdversaryPower(claims, plan.adversary)
     date, when = plan.claims.column("date"), None
     if date is not None:
         days = dates_of(data.claims[date], "claims").gather(pl.Series(encoding.claim_rows))
@@ -99,7 +94,7 @@ def evaluate(
         attacked,
         found.risk,
         found.likeliest,
-        powers={name: powers.with_highest(most).at(own) for name, most in POWERS.items()},
+        AdversaryPower(claims, plan.adversary),
         when=when,
         stays=stays_of(claims, plan),
     )
