@@ -25,10 +25,9 @@ from cloister.shapes.claims.format.plan import AdversaryPlan
 from cloister.shapes.claims.format.population import count_people, read_population
 from cloister.shapes.claims.method.adversaries import stays_of
 from cloister.shapes.claims.method.adversary_draws import AdversaryPower
-from cloister.shapes.claims.method.code_steps import exclusions
 from cloister.shapes.claims.method.encode import EncodedClaims, encode
 from cloister.shapes.claims.method.matching import ReleasedClaims
-from cloister.shapes.claims.method.prepare import prepare
+from cloister.shapes.claims.method.prepare import exclusions, prepare
 from cloister.shapes.claims.method.release import lay_out
 from cloister.shapes.claims.verify.recheck import ClaimsChecker
 from cloister.shapes.claims.verify.verify import verify

@@ -13,7 +13,7 @@ from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts, label_counts
 
-from .data import Masked, Step, StepLine
+from .data import Masked, Step, StepLine, numbers_by_content, sorted_numbers
 from .group_tables import OTHER
 from .manifest import DIGITS, Levels, Unbounded, VoterList, rule_of
 from .plan import ClaimsPlan
@@ -36,7 +36,6 @@ from .released_columns import (
     kept_columns,
 )
 from .representativeness import median_claims
-from .row_contents import numbers_by_content, sorted_numbers
 
 KIND = "\0kind"
 SUPPRESSION, HIDDEN = "11 suppression", "cells suppressed"

@@ -216,12 +216,16 @@ def at_levels(plan: ClaimsPlan, form: ClaimsForm, truncation: str) -> ClaimsPlan
     percentile = "none" if truncation == "none" else float(truncation)
     if not form.is_declared(plan) or percentile not in plan.truncation.percentiles:
         return None
-    content = dataclasses.asdict(plan)
+    qi = {}
     for table in TABLES:
-        for name, words in plan.of(table).qi.items():
-            content[table]["qi"][name] = f"{split_bounds(words)[0]}@{form.of(table)[name].level}"
-    content["truncation"]["percentiles"] = (percentile,)
-    return parse_section(content, ClaimsPlan, "the plan")
+        specs = {name: split_bounds(words)[0] for name, words in plan.of(table).qi.items()}
+        qi[table] = {name: f"{spec}@{form.of(table)[name].level}" for name, spec in specs.items()}
+    return dataclasses.replace(
+        plan,
+        patients=dataclasses.replace(plan.patients, qi=qi[PATIENTS]),
+        claims=dataclasses.replace(plan.claims, qi=qi[CLAIMS]),
+        truncation=dataclasses.replace(plan.truncation, percentiles=(percentile,)),
+    )
 
 
 HALVINGS = 4

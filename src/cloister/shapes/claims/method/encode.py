@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, InternalError
 from cloister.hierarchy import BoundHierarchy
 from cloister.io.columns import code_texts, pack_text
-from cloister.shapes.claims.format.data import Claims, years_of
+from cloister.shapes.claims.format.data import Claims, RowNumbers, numbers_by_content, sorted_numbers, years_of
 from cloister.shapes.claims.format.hierarchies import bounds_of, hierarchy_named
 from cloister.shapes.claims.format.released_columns import CLAIMS, KEPT, PATIENTS, TABLES, kept_columns
-from cloister.shapes.claims.format.row_contents import RowNumbers, numbers_by_content, sorted_numbers
 
 LossName = Literal["entropy", "iyengar", "precision"]
 
