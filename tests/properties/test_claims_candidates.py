@@ -84,7 +84,7 @@ def test_whoever_picks_the_likeliest_is_measured_and_limited_where_asked(loaded)
 
     assert risk.exact.mean == pytest.approx(1 / 11, abs=0.002)
     assert maximum_likelihood_risk(attacked(released, (0, 0), power, asked)).mean == pytest.approx(100 / 110, abs=0.03)
-    assert found.risk.holds(0.1)
+    assert found.risk.holds(asked)
     assert found.likeliest.mean > 0.85
     with pytest.raises(NoSafeRelease, match="picks the most likely"):
         suppress(attacked(released, (0, 0), power, bounded))
@@ -107,13 +107,14 @@ def test_who_lacks_fewest_values_is_found_where_many_are_truncated():
     encoded = claims_of([(0,)] * 60, [[(6 * i + c,) for c in range(6)] for i in range(60)])
     released = ReleasedClaims.everything(encoded).without_claims(np.arange(encoded.n_claims) % 6 > 1)
     knowledge = DrawnKnowledge(encoded, constant_power(encoded, 3), 1, None, 2000)
-    risk = release_risk(attacked(released, (0, 0), knowledge.power, risk_plan(threshold=0.1)), knowledge, 2)
+    asked, waived = risk_plan(threshold=0.1), risk_plan(threshold=0.1, is_flag_aware_waived=True)
+    risk = release_risk(attacked(released, (0, 0), knowledge.power, asked), knowledge, 2)
 
     assert risk.flag_aware.mean == pytest.approx(1 / 60)
     assert risk.nearest.mean > 0.75
     assert risk.believing_flags == risk.nearest.mean_interval.high
-    assert not risk.holds(0.1)
-    assert risk.holds(0.1, is_flag_aware_waived=True) is (risk.exact.mean_interval.high <= 0.1)
+    assert not risk.holds(asked)
+    assert risk.holds(waived) is (risk.exact.mean_interval.high <= 0.1)
 
 
 def test_the_power_is_at_least_that_by_the_labels_released():

@@ -115,10 +115,6 @@ def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, 
     n, names = len(encoded.patients), [column.name for column in encoded.columns]
     places = [f"{name} of {PATIENTS if place < n else CLAIMS}" for place, name in enumerate(names)]
 
-    def levels(node: Node) -> dict[str, dict[str, int]]:
-        both = list(zip(names, node, strict=True))
-        return {PATIENTS: dict(both[:n]), CLAIMS: dict(both[n:])}
-
     def flags(figures: RiskFigures) -> dict[str, object]:
         return {name: round_figures(figures)[name] for name in ("flag_rate", "flag_interval", "draws")}
 
@@ -129,10 +125,11 @@ def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, 
             for place, own, chosen in zip(places, one.levels, choice.levels, strict=True)
             if own != chosen
         ]
+        levels = list(zip(names, one.levels, strict=True))
         found.append(
             {
                 "node": moved[0] if moved else "as chosen",
-                "levels": levels(one.levels),
+                "levels": {PATIENTS: dict(levels[:n]), CLAIMS: dict(levels[n:])},
                 "loss": math.ceil(100 * one.loss) / 100,
                 "raw": flags(one.raw),
                 "paper": flags(one.node),

@@ -241,14 +241,14 @@ class ReleaseRisk:
         """Mean risk of flag-aware adversaries, by the best of three strategies."""
         return max(one.mean for one in (self.flag_aware, self.fallback, self.nearest))
 
-    def highest(self, *, is_flag_aware_waived: bool = False) -> float:
+    def highest(self, plan: ClaimsPlan) -> float:
         """Highest of what is limited: the upper ends of the intervals of mean risk, flag rate and flag-aware risk."""
-        believing = 0.0 if is_flag_aware_waived else self.believing_flags
+        believing = 0.0 if plan.adversary.is_flag_aware_waived else self.believing_flags
         return max(self.exact.mean_interval.high, self.exact.flag_interval.high, believing)
 
-    def holds(self, threshold: float, *, is_flag_aware_waived: bool = False) -> bool:
+    def holds(self, plan: ClaimsPlan) -> bool:
         """Whether all that is limited is low enough."""
-        return self.highest(is_flag_aware_waived=is_flag_aware_waived) <= threshold
+        return self.highest(plan) <= plan.risk.threshold
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -278,13 +278,12 @@ def suppress(attacked: AttackedClaims) -> Suppression:
 
     attacked : truncated claims
     """
-    plan = attacked.plan
-    limit, is_waived = plan.risk.threshold, plan.adversary.is_flag_aware_waived
+    plan, limit = attacked.plan, attacked.plan.risk.threshold
     treated = np.zeros(attacked.released.patients.size, dtype=np.bool_)
     attacked = _without_rare(attacked, attacked.released, treated)
     risk = before = _measure_release(attacked, 0)
     screening, rounds = Screening(treated.size), 0
-    while not risk.holds(limit, is_flag_aware_waived=is_waived):
+    while not risk.holds(plan):
         rounds += 1
         if rounds > ROUNDS:
             raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {limit:g}.")
@@ -324,8 +323,7 @@ def _without_rare(attacked: AttackedClaims, released: ReleasedClaims, treated: F
 
 def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, plan: ClaimsPlan) -> None:
     """Refuse to go on where, at the pace of a round, the rounds that are left would not do; the first is no measure."""
-    limit, is_waived = plan.risk.threshold, plan.adversary.is_flag_aware_waived
-    before, highest = (one.highest(is_flag_aware_waived=is_waived) for one in (last, now))
+    limit, before, highest = plan.risk.threshold, last.highest(plan), now.highest(plan)
     left = highest - (before - highest) * (ROUNDS - rounds)
     if rounds > 1 and highest > NEAR * limit and left > limit:
         raise NoSafeRelease(
