@@ -1,7 +1,7 @@
 """The order of truncating claims (step 7), and the truncation level and node with the least loss (step 10)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -193,6 +193,14 @@ class Chooser:
         """Return a release, ready to be attacked by the adversary of the plan."""
         return AttackedClaims(released, levels, self.power_at(levels), self.plan, self.threads)
 
+    def move_columns(self, node: Node, steps: Sequence[int], columns: list[int] | None = None) -> Iterator[Node]:
+        """Yield the nodes in the bounds that differ by one of these steps in one column, any by default."""
+        for j, (low, high) in enumerate(self.bounds):
+            if columns is None or j in columns:
+                for level in (node[j] + step for step in steps):
+                    if low <= level <= high:
+                        yield (*node[:j], level, *node[j + 1 :])
+
     def choose(self, max_sup: float) -> NodeChoice:
         """Return the choice by this MaxSup; `NoSafeRelease` where no node passes, or none was found in time."""
         tried: list[TruncationTried] = []
@@ -260,13 +268,9 @@ class TruncationLevel:
 
     def as_choice(self, levels: Node, loss: float, tried: Sequence[TruncationTried], *, is_optimal: bool) -> NodeChoice:
         """Return a node as the choice; it and its neighbours, a level up or down in one column, are judged."""
-        nodes = [levels]
-        for j, (low, high) in enumerate(self.chooser.bounds):
-            near = (own for own in (levels[j] - 1, levels[j] + 1) if low <= own <= high)
-            nodes += [(*levels[:j], own, *levels[j + 1 :]) for own in near]
         around = tuple(
             NodeTest(node, self.losses.of(node), self.raw.figures(node), self.by_node(node).figures(node))
-            for node in nodes
+            for node in (levels, *self.chooser.move_columns(levels, (-1, 1)))
         )
         return NodeChoice(levels, self.percentile, loss, self.released, tuple(tried), around, is_optimal)
 

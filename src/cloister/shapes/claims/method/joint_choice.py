@@ -16,7 +16,7 @@ would know as much as before.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -166,7 +166,7 @@ class JointSearch:
         free = [column for column in range(len(node)) if column != held]
         current, met = self._look(node, percentile), list[JointCandidate]()
         while current is not None and current.flag_rate < LIKELY:
-            looks = [self._look(one, percentile) for one in self._move_columns(current.levels, (-1,), free)]
+            looks = [self._look(one, percentile) for one in self.chooser.move_columns(current.levels, (-1,), free)]
             finer = [one for one in looks if one is not None]
             met += [current, *finer]
             steps = [
@@ -193,21 +193,14 @@ class JointSearch:
         others = self.chooser.percentiles
         place = others.index(percentile)
         yield from ((own, others[at]) for at in (place - 1, place + 1) if 0 <= at < len(others))
-        yield from ((node, percentile) for node in self._move_columns(own, (-1, 1)))
+        yield from ((node, percentile) for node in self.chooser.move_columns(own, (-1, 1)))
 
     def _swap_columns(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
         up = range(1, 1 + max(high - low for low, high in self.chooser.bounds))
-        for finer in self._move_columns(own, (-1, -2)):
+        for finer in self.chooser.move_columns(own, (-1, -2)):
             kept = [j for j, level in enumerate(finer) if level == own[j]]
-            yield from ((node, percentile) for node in self._move_columns(finer, up, kept))
-
-    def _move_columns(self, node: Node, steps: Sequence[int], columns: list[int] | None = None) -> Iterator[Node]:
-        for j, (low, high) in enumerate(self.chooser.bounds):
-            if columns is None or j in columns:
-                for level in (node[j] + step for step in steps):
-                    if low <= level <= high:
-                        yield (*node[:j], level, *node[j + 1 :])
+            yield from ((node, percentile) for node in self.chooser.move_columns(finer, up, kept))
 
 
 def _by_total(candidates: Iterable[JointCandidate]) -> list[JointCandidate]:
