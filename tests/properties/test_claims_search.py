@@ -156,7 +156,7 @@ def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
         matching = matching_of(released, power)
         tests = [NodeRisk(matching, knowledge, asked.risk.k, basis) for basis in Basis]
         for levels in product(*(range(column.n_levels) for column in hospital.columns)):
-            if all(test.flag_rate(levels, 0.2).is_candidate for test in tests):
+            if all(test.is_candidate(levels, 0.2) for test in tests):
                 passed.append((round(losses.of(levels), 12), -percentile, sum(levels), levels))
 
     assert min(passed) == (choice.loss, -choice.truncation, sum(choice.levels), choice.levels)

@@ -152,7 +152,7 @@ def test_by_the_miss_test_of_the_paper_alone_no_node_that_loses_less_passes(hosp
     passing = [
         round(level.losses.of(node), 12)
         for node in product(*(range(low, high + 1) for low, high in bounds))
-        if level.by_node(node).flag_rate(node, max_sup).is_candidate
+        if level.by_node(node).is_candidate(node, max_sup)
     ]
 
     assert round(found.loss, 12) == min(passing)

@@ -241,8 +241,8 @@ class TruncationLevel:
             [own[low : high + 1] for own, (low, high) in zip(self.losses.by_level, bounds, strict=True)],
             # with misses decided on base values, what passes is inherited by coarser nodes; the paper's test is not:
             # where it alone decides, no node rules out another
-            lambda node: is_node_alone or self.raw.flag_rate(raised(node), max_sup).is_candidate,
-            lambda node: self.by_node(raised(node)).flag_rate(raised(node), max_sup).is_candidate,
+            lambda node: is_node_alone or self.raw.is_candidate(raised(node), max_sup),
+            lambda node: self.by_node(raised(node)).is_candidate(raised(node), max_sup),
             fixed=self.losses.fixed,
             bound=bound,
             budget=self.chooser.budget,

@@ -124,13 +124,6 @@ class RiskFigures:
         return cls(risks.size, flagged, int(missed.sum()), float(risks.mean()), float(risks.std()))
 
 
-class FlagRate(NamedTuple):
-    """Whether a flag rate is at most MaxSup, by so many draws as that took."""
-
-    draws: int
-    is_candidate: bool
-
-
 def wilson(successes: int, trials: int, z: float = CONFIDENT) -> ConfidenceInterval:
     """Return the interval of a share by Wilson's score.
 
@@ -166,7 +159,7 @@ class NodeRisk:
         self.matching, self.knowledge, self.k, self.basis = matching, knowledge, k, basis
         self._held: dict[int, NDArray[np.bool_]] = {}
 
-    def flag_rate(self, levels: Levels, most: float) -> FlagRate:
+    def is_candidate(self, levels: Levels, most: float) -> bool:
         """Whether the flag rate is at most ``most``, with as few draws of one repeat as that takes."""
         flagged, draws = 0, self.knowledge.repeat(0)
         whole = draws.patients.size
@@ -178,7 +171,7 @@ class NodeRisk:
             interval = wilson(flagged, end, SURE)
             if flagged > most * whole or interval.excludes(most) or interval.width < NARROW:
                 break
-        return FlagRate(end, flagged <= most * end)
+        return flagged <= most * end
 
     def figures(self, levels: Levels, repeats: int = 1) -> RiskFigures:
         """Flag rate and mean risk; stops once both intervals are narrower than 0.0005."""

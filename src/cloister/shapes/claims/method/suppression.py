@@ -287,8 +287,8 @@ def suppress(attacked: AttackedClaims) -> Suppression:
         rounds += 1
         if rounds > ROUNDS:
             raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {limit:g}.")
-        judge = PatientJudge(attacked, attacked.knowledge(2 * rounds, plan.risk.draws))
-        released, now = _round(judge, screening, risk)
+        knowledge = attacked.knowledge(2 * rounds, plan.risk.draws)
+        released, now = _round(PatientJudge(attacked, knowledge), screening, risk)
         treated |= now
         attacked = _without_rare(attacked, released, treated)
         last, risk = risk, _measure_release(attacked, rounds)
