@@ -28,7 +28,7 @@ from cloister.shapes.claims.format.released_columns import (
     ClaimsForm,
     WrittenClaims,
 )
-from cloister.shapes.claims.verify.original import quasi_identifiers, recode_file
+from cloister.shapes.claims.verify.original import recode_file, select_quasi_identifiers
 from cloister.shapes.claims.verify.recheck import ClaimsChecker, prepared_again, read_original
 from cloister.shapes.claims.verify.risk import powers
 from cloister.shapes.claims.verify.simulation import Candidates, ColumnHolders, History, number_rows, number_texts
@@ -161,8 +161,8 @@ def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, r
         power.astype(np.int64),
         seed,
     )
-    theirs, raw = quasi_identifiers(patients, form), (quasi_identifiers(prepared.patients, form), base)
-    here = quasi_identifiers(files.patients, form), History(files.owners, shown)
+    theirs, raw = select_quasi_identifiers(patients, form), (select_quasi_identifiers(prepared.patients, form), base)
+    here = select_quasi_identifiers(files.patients, form), History(files.owners, shown)
     released = Histories.of((theirs, recoded), here, drawn, rows)
     everybody = Histories.of(raw, raw, drawn, np.arange(n_patients))
     steps = tuple(

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from tests.made.claims_files import write_files
+from tests.made.claims_files import PLAN, write_files
 from tests.oracles.attacks import patients_with
 
 from cloister.api.attack import attack
@@ -79,3 +79,15 @@ def test_matches_are_the_patients_who_have_all_that_is_known(made, tmp_path):
             matched += expected
     assert matched > 0
     assert pl.Series(seen.own).max() == len(patients) - 1
+
+
+def test_without_quasi_identifiers_of_patients_everybody_is_alike(tmp_path):
+    """Who knows nothing of claims has one patient in 120; who knows values finds fewer."""
+    plan = PLAN.replace('derived = ["age"]', "").replace('sex = "sex"', 'sex = "drop"')
+    plan = plan.replace('age = "age"\nsex = "suppress"\n', "")
+    folder = write_files(tmp_path, plan, n_patients=120)
+    claims = Claims.read(folder / "patients.csv", folder / "claims.csv", ClaimsPlan.read(folder / "plan.toml"))
+    rates = [level.released.rate for level in attack(protect_claims(claims), claims).levels]
+
+    assert rates[0] == pytest.approx(1 / 120)
+    assert rates == sorted(rates)

@@ -151,7 +151,7 @@ def recode_file(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | No
     return pl.DataFrame(columns)
 
 
-def quasi_identifiers(patients: pl.DataFrame, form: ClaimsForm) -> pl.DataFrame:
+def select_quasi_identifiers(patients: pl.DataFrame, form: ClaimsForm) -> pl.DataFrame:
     """Return the quasi-identifiers of patients as text, and a column that is the same in all rows."""
     own = [as_text(patients[name]) for name in form.names(PATIENTS, QUASI)]
     return pl.DataFrame([pl.Series(ROW, [""]).new_from_index(0, patients.height), *own])

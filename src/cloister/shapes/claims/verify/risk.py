@@ -25,7 +25,7 @@ from cloister.shapes.claims.format.released_columns import (
     WrittenClaims,
 )
 
-from .original import Truth, quasi_identifiers
+from .original import Truth, select_quasi_identifiers
 from .simulation import (
     SURE,
     UNKNOWN,
@@ -324,7 +324,7 @@ def seed_of(files: WrittenClaims) -> Seed:
 
 def _cells(files: WrittenClaims, form: ClaimsForm) -> Numbers:
     """Number of the combination of quasi-identifiers of each patient."""
-    (cells,) = number_rows(quasi_identifiers(files.patients, form))
+    (cells,) = number_rows(select_quasi_identifiers(files.patients, form))
     return cells
 
 
