@@ -186,7 +186,7 @@ def _sizes(chooser: Chooser, node: Node, highest: int) -> NDArray[np.int64]:
 
 
 class RiskSettings(NamedTuple):
-    """A plan, and the threads that count in parallel."""
+    """A plan, and the threads that count in parallel, as the pipeline passes them."""
 
     plan: ClaimsPlan
     threads: int
