@@ -35,7 +35,7 @@ from benchmarks.papers.claims_made_up import write
 from benchmarks.papers.claims_tables import write_page
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.plan import ClaimsPlan
-from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge, adversary_power
+from cloister.shapes.claims.method.adversary_draws import REPEAT, AdversaryPower, DrawnKnowledge
 from cloister.shapes.claims.method.choice import truncation
 from cloister.shapes.claims.method.encode import EncodedClaims, encode
 from cloister.shapes.claims.method.matching import Matching, ReleasedClaims
@@ -109,7 +109,7 @@ def node_times(patients: Path, claims: Path, plan: Path, manifest: Row) -> Row:
     encoded = encode(prepared).claims
     columns = manifest["columns"]["patients"] | manifest["columns"]["claims"]
     levels = [columns[column.name]["level"] for column in encoded.columns]
-    power = adversary_power(encoded, prepared.plan.adversary.power, prepared.plan.adversary.rounding).of_patients
+    power = AdversaryPower(encoded, prepared.plan.adversary).at()
     load_kernels()
     started = time.perf_counter()
     knowledge = DrawnKnowledge(encoded, power, 1)

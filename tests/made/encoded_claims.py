@@ -116,19 +116,3 @@ def form_of(patients, claims, more=()):
 def constant_power(encoded, p):
     """The same power for every patient and column."""
     return np.full((encoded.n_patients, len(encoded.claims)), p, dtype=np.int32)
-
-
-class Cut:
-    """Truncation by hand: claims are numbered within each patient, and the last ones of long records go first."""
-
-    def __init__(self, encoded):
-        self._counts = np.sort(np.diff(encoded.offsets))
-        self._ranks = np.arange(encoded.n_claims) - encoded.offsets[encoded.owners]
-
-    def limit(self, percentile):
-        """Claims that a patient may keep: nearest rank."""
-        return int(self._counts[max(1, int(np.ceil(percentile / 100 * self._counts.size))) - 1])
-
-    def mark_kept(self, percentile):
-        """Whether each claim stays."""
-        return self._ranks < self.limit(percentile)

@@ -33,7 +33,9 @@ def broken(files, promise):
     found = [promise for promise, holds in _form(files, form) if not holds]
     if found:
         return found
-    return [promise for promise, holds in (*_order(files, form), *_labels(files, form, promise.k)) if not holds]
+    return [
+        promise for promise, holds in (*_order(files, form), *_labels(files, form, promise.plan.risk.k)) if not holds
+    ]
 
 
 def _form(files, form):

@@ -7,29 +7,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.made.claims_risk import risk_settings
-from tests.made.encoded_claims import claims_of, few_claims, many_claims, text_at, written
+from tests.made.claims_risk import ConstantPower, attacked, risk_plan
+from tests.made.encoded_claims import claims_of, constant_power, few_claims, many_claims, text_at, written
 from tests.oracles import claims_adversaries as oracle
 
 from cloister.errors import InputError
 from cloister.shapes.claims.format.facts import class_size_of_patient
+from cloister.shapes.claims.format.manifest import Knowledge
 from cloister.shapes.claims.format.population import PeopleCounted, marketer_risk, voter_list
 from cloister.shapes.claims.format.population import people_of as counted
 from cloister.shapes.claims.method.adversaries import (
-    AttackedClaims,
     HospitalStays,
     all_values,
-    constant_power,
     discharge_database,
     exact_order,
     in_population,
-    jointly,
-    whole_claims,
+    simulate_adversary,
 )
 from cloister.shapes.claims.method.matching import ReleasedClaims, group_patients
 
 LEVELS = (3, 1, 2, 1, 1, 1)
-SETTINGS = risk_settings(threshold=0.5, repeats=1)
+PLAN = risk_plan(threshold=0.5)
 
 
 def small(seed, n_patients=8):
@@ -66,9 +64,17 @@ def near(figures):
     return pytest.approx(figures.mean, abs=4 * figures.deviation / figures.draws**0.5 + 1e-9)
 
 
-def attacked(released, power):
-    """A release ready to be attacked, by a plan's adversary with this power."""
-    return AttackedClaims(released, LEVELS, SETTINGS, power)
+PARTS = {"values": 0}, {"has_patients": False}, {}
+
+
+def find(release, **known):
+    """What an adversary with this knowledge finds."""
+    return simulate_adversary(release, Knowledge(**known), ConstantPower(release.power))
+
+
+def under_attack(released, power, levels=LEVELS):
+    """A release under attack, with lists of patients for any power."""
+    return attacked(released, levels, power, PLAN, cap=int(all_values(released.encoded).max()))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -76,13 +82,12 @@ def test_every_simulated_adversary_finds_what_all_samples_tell(seed):
     """Parts alone and together, any power, whole claims (exact knowledge), a subsequence (exact order)."""
     released, patients = small(seed)
     encoded = released.encoded
-    release = attacked(released, constant_power(encoded, 2))
-    alone, claims, both = (attack.figures for attack in jointly(release))
-    powers = {p: constant_power(encoded, p) for p in (1, 3)} | {99: all_values(encoded)}
-    tried = {p: release.figures(power) for p, power in powers.items()}
-    counts = np.repeat(np.minimum(np.diff(encoded.offsets), 2)[:, None], 2, axis=1).astype(np.int32)
-    in_order = exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures
-    whole = whole_claims(attacked(released, counts)).figures
+    release = under_attack(released, constant_power(encoded, 2))
+    alone, claims, both = (find(release, **known) for known in PARTS)
+    tried = {p: find(release, values=p) for p in (1, 3, 99)}
+    counts = np.minimum(np.diff(encoded.offsets), 2).astype(np.int32)[:, None]
+    in_order = exact_order(release, np.arange(encoded.n_claims, dtype=np.int32))
+    whole = find(under_attack(released, np.repeat(counts, 2, axis=1)), is_whole=True)
     apart = [((), own) for _, own in patients]
 
     assert len({labels for labels, _ in patients}) / len(patients) == near(alone)
@@ -100,7 +105,7 @@ def test_a_discharge_database_is_matched_by_one_exact_stay(seed):
     released, patients = small(seed, 12)
     encoded = released.encoded
     stays = HospitalStays((0, 1), encoded.claims[1].values % 2 == 1)
-    attack = discharge_database(attacked(released, constant_power(encoded, 2)), stays)
+    attack = discharge_database(under_attack(released, constant_power(encoded, 2)), stays)
     is_stay = iter(stays.claims.tolist())
     marked = [
         (own, [((*labels, next(is_stay)), is_released, (*cells, True)) for labels, is_released, cells in claims])
@@ -112,7 +117,7 @@ def test_a_discharge_database_is_matched_by_one_exact_stay(seed):
     assert float(over_all) * 12 / n_listed == near(attack.figures)
     assert attack.figures.missed > 0
     assert (
-        discharge_database(attacked(released, constant_power(encoded, 1)), HospitalStays((0,), encoded.owners < 1))
+        discharge_database(under_attack(released, constant_power(encoded, 1)), HospitalStays((0,), encoded.owners < 1))
         is None
     )
 
@@ -131,16 +136,16 @@ def test_a_population_hides_as_its_classes_are_larger(seed):
     released, patients = small(seed, 20)
     people = people_of(released, 5)
     of = {labels: int(n) for (labels, _), n in zip(patients, people.people, strict=True)}
-    release = attacked(released, constant_power(released.encoded, 2))
+    release = under_attack(released, constant_power(released.encoded, 2))
     attack = in_population(release, people, np.arange(released.encoded.n_patients))
-    voters = voter_list(people, SETTINGS.k, is_population=True)
+    voters = voter_list(people, PLAN.risk.k, is_population=True)
     frame = written(released, LEVELS)[0].patients.drop("id")
-    alone = voter_list(counted(frame, frame), SETTINGS.k, is_population=False)
+    alone = voter_list(counted(frame, frame), PLAN.risk.k, is_population=False)
 
     assert float(oracle.scaled_risk(patients, oracle.values(2), oracle.has_values, of)) == near(attack.figures)
     assert voters.exact == round(len(of) / sum(of.values()), 6)
     assert voters.observed == pytest.approx(np.mean([1 / of[labels] for labels, _ in patients]), abs=1e-6)
-    assert voters.flag_rate == np.mean([of[labels] < SETTINGS.k for labels, _ in patients])
+    assert voters.flag_rate == np.mean([of[labels] < PLAN.risk.k for labels, _ in patients])
     assert alone.exact == alone.observed == pytest.approx(len(of) / len(patients), abs=1e-6)
     assert alone.paper_eq2 == alone.exact
 
@@ -157,24 +162,22 @@ def test_others_who_fit_are_scaled_up_without_bias():
 def test_more_power_is_more_risk():
     """Of patients whose claims are all released, who knows more finds no larger class; any order is as good."""
     encoded = many_claims(400, mean_claims=6, sizes=(6, 4))
-    release = AttackedClaims(
-        ReleasedClaims.everything(encoded), (3, 1, 2, 2, 1, 1), SETTINGS, constant_power(encoded, 1)
-    )
-    powers = [*(constant_power(encoded, p) for p in (0, 1, 3, 10)), all_values(encoded)]
-    found = [release.figures(power) for power in powers]
+    release = under_attack(ReleasedClaims.everything(encoded), constant_power(encoded, 1), (3, 1, 2, 2, 1, 1))
+    found = [find(release, values=p) for p in (0, 1, 3, 10, 999)]
     means = [figures.mean for figures in found]
 
     assert means == sorted(means)
     assert means[-1] > means[0]
-    assert [release.figures(power) for power in reversed(powers)] == [*reversed(found)]
+    again = [find(release, values=p) for p in (999, 10, 3, 1, 0)]
+    assert again == [*reversed(found)]
 
 
 def test_safe_parts_can_meet_in_one_patient():
     """Each sex and each code is shared by two patients, each pair is had by one: together nobody is hidden."""
     encoded = claims_of([(0,), (0,), (1,), (1,)], [[(0,)], [(1,)], [(0,)], [(1,)]])
-    release = AttackedClaims(ReleasedClaims.everything(encoded), (0, 0), SETTINGS, constant_power(encoded, 1))
+    release = under_attack(ReleasedClaims.everything(encoded), constant_power(encoded, 1), (0, 0))
 
-    assert [attack.figures.mean for attack in jointly(release)] == [0.5, 0.5, 1.0]
+    assert [find(release, **known).mean for known in PARTS] == [0.5, 0.5, 1.0]
 
 
 @given(few_claims())

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.claims_by_hand import matching_of
-from tests.made.claims_risk import risk_settings
-from tests.made.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
+from tests.made.claims_risk import attacked, chooser_of, risk_plan
+from tests.made.encoded_claims import claims_of, constant_power, few_claims, many_claims
 from tests.made.examples import examples
 from tests.oracles.claims import information_lost, plain_greedy
 
@@ -20,14 +20,11 @@ from cloister.kernels import claim_leeway
 from cloister.kernels.claim_draws import Draws
 from cloister.shapes.claims.method import joint_choice
 from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge
-from cloister.shapes.claims.method.choice import Chooser
-from cloister.shapes.claims.method.joint_choice import JointChooser
-from cloister.shapes.claims.method.label_suppression import RARE, DrawnLabels, distinct, greedy_cover, without_labels
-from cloister.shapes.claims.method.losses import cell_losses
+from cloister.shapes.claims.method.encode import cell_losses, distinct
+from cloister.shapes.claims.method.joint_choice import RARE, DrawnLabels, JointSearch, greedy_cover, without_labels
 from cloister.shapes.claims.method.matching import ReleasedClaims, information_kept, label_losses, level_losses
-from cloister.shapes.claims.method.protect import WORTH_IT, choose_and_suppress, choose_jointly
+from cloister.shapes.claims.method.protect import WORTH_IT, choose_and_suppress, remedies
 from cloister.shapes.claims.method.risk import release_risk
-from cloister.shapes.claims.method.what_if import remedies
 
 
 @pytest.mark.parametrize("name", ["entropy", "iyengar", "precision"])
@@ -155,7 +152,7 @@ def hospital():
 
 def settings(**changes):
     """Settings of a small release: classes of five, levels and labels chosen together."""
-    return risk_settings(
+    return risk_plan(
         **{"threshold": 0.2, "max_sup": None, "truncation": (100.0, 90.0), "repeats": 10, "draws": 3000, **changes}
     )
 
@@ -163,14 +160,13 @@ def settings(**changes):
 def test_what_is_chosen_together_loses_less_and_holds(hospital):
     """Hardly more than the published way loses at most; an independent simulation finds the risk under its limit."""
     power, asked = constant_power(hospital, 2), settings(most_treated=1.0, most_removed=0.5)
-    chooser = Chooser(hospital, Cut(hospital), power, asked)
-    choice, found, max_sup = choose_jointly(chooser, lambda _: power, asked)
+    choice, found, max_sup = choose_and_suppress(chooser_of(hospital, power, asked))
     one_by_one = replace(asked, risk=replace(asked.risk, max_flag_rate=0.2))
-    _, published, _ = choose_and_suppress(chooser.choose, lambda _: power, one_by_one)
+    _, published, _ = choose_and_suppress(chooser_of(hospital, power, one_by_one))
     again = DrawnKnowledge(hospital, power, 987654321, found.released.patients)
-    risk = release_risk(found.released, found.levels, again, asked)
+    risk = release_risk(attacked(found.released, found.levels, power, asked), again, 10)
 
-    assert max_sup is None
+    assert max_sup == "chosen"
     assert found.loss <= published.loss + WORTH_IT
     assert (
         max(risk.exact.flag_rate, risk.exact.mean, risk.flag_aware.mean, risk.fallback.mean, risk.nearest.mean) <= 0.2
@@ -181,8 +177,8 @@ def test_what_is_chosen_together_loses_less_and_holds(hospital):
 def test_candidates_say_what_they_cost(hospital):
     """The total is the loss of the node without its labels; common labels stay."""
     power, asked = constant_power(hospital, 2), settings()
-    chooser = Chooser(hospital, Cut(hospital), power, asked)
-    joint = JointChooser(chooser)
+    chooser = chooser_of(hospital, power, asked)
+    joint = JointSearch(chooser)
     best, *others = joint.candidates()
     released = chooser.level(best.percentile).released
     less = released.without_labels(best.levels, best.labels)
@@ -201,8 +197,9 @@ def test_a_column_is_given_up_for_what_is_worth_more():
     """Ages that weigh 3 go where codes that weigh 4 can be kept then; no node of the lattice is fit and loses less."""
     encoded = many_claims(300, mean_claims=6, seed=6, sizes=(30, 12))
     encoded = replace(encoded, patients=(encoded.patients[0], encoded.patients[2]))
-    asked = settings(truncation=(100.0,), draws=2000)
-    joint = JointChooser(Chooser(encoded, Cut(encoded), constant_power(encoded, 2), asked, weights=[3, 1, 4, 1]))
+    weights = {"age": 3, "days": 1, "c0": 4, "c1": 1}
+    asked = settings(truncation=(100.0,), draws=2000, weights=weights)
+    joint = JointSearch(chooser_of(encoded, constant_power(encoded, 2), asked))
     best = joint.candidates()[0]
     nodes = product(*(range(low, high + 1) for low, high in joint.chooser.bounds))
     looks = [joint._look(node, 100.0) for node in nodes]
@@ -215,7 +212,7 @@ def test_a_column_is_given_up_for_what_is_worth_more():
 def test_a_bounded_joint_search_says_so(hospital):
     """When the budget is spent the best of those tried is taken, and the choice is not said to be complete."""
     power, asked = constant_power(hospital, 2), settings(search_nodes=12)
-    joint = JointChooser(Chooser(hospital, Cut(hospital), power, asked))
+    joint = JointSearch(chooser_of(hospital, power, asked))
 
     found = joint.candidates()
 
@@ -239,9 +236,8 @@ def test_what_would_have_to_give_is_said():
     random = np.random.default_rng(5)
     own = [sorted(random.choice(6, 4, replace=False).tolist()) for _ in range(60)]
     encoded = claims_of([(0,)] * 60, [[(v,) for v in values] for values in own])
-    asked = risk_settings(threshold=0.05, max_sup=None, draws=2000)
-    chooser = Chooser(encoded, Cut(encoded), constant_power(encoded, 4), asked, cap=4)
-    (found,) = remedies(chooser, (0, 1), lambda most, _: constant_power(encoded, most), 4)
+    asked = risk_plan(threshold=0.05, max_sup=None, draws=2000, power=4)
+    (found,) = remedies(chooser_of(encoded, constant_power(encoded, 4), asked), (0, 1))
     counts = Counter(map(tuple, own))
     alike = np.array([counts[tuple(values)] for values in own])
 
@@ -266,10 +262,10 @@ def test_a_look_is_by_the_first_draws(hospital):
 def test_neither_threads_nor_first_looks_change_what_is_chosen(hospital, changes, monkeypatch):
     """Looks only spare work: where each node is looked at by all draws the same one is chosen."""
     power, asked = constant_power(hospital, 2), settings(most_treated=1.0, most_removed=0.5)
-    usual = JointChooser(Chooser(hospital, Cut(hospital), power, asked)).candidates()
+    usual = JointSearch(chooser_of(hospital, power, asked)).candidates()
     if changes.pop("patched", False):
         monkeypatch.setattr(joint_choice, "LOOK", asked.risk.draws)
-    other = JointChooser(Chooser(hospital, Cut(hospital), power, replace(asked, **changes))).candidates()
+    other = JointSearch(chooser_of(hospital, power, asked, **changes)).candidates()
 
     assert (usual[0].levels, usual[0].percentile, usual[0].total) == (
         other[0].levels, other[0].percentile, other[0].total
@@ -284,9 +280,10 @@ def test_flag_aware_figures_may_be_of_fewer_draws(hospital):
     everything = ReleasedClaims.everything(hospital).without_cells(~cells)
     levels = tuple(column.n_levels - 2 for column in hospital.columns)
     knowledge = DrawnKnowledge(hospital, power, 3, draws=2000)
-    first = release_risk(everything, levels, knowledge, settings(repeats=1, draws=2000))
+    first = release_risk(attacked(everything, levels, power, settings(draws=2000)), knowledge, 1)
     limit = first.exact.flag_rate  # so near that it takes more draws
-    found = release_risk(everything, levels, knowledge, settings(threshold=max(limit, 0.01), repeats=20, draws=2000))
+    asked = settings(threshold=max(limit, 0.01), draws=2000)
+    found = release_risk(attacked(everything, levels, power, asked), knowledge, 20)
 
     assert found.flag_aware.draws == found.fallback.draws == found.nearest.draws <= found.exact.draws
     assert found.exact.draws == 40_000

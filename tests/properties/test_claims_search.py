@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.claims_by_hand import matching_of
-from tests.made.claims_risk import risk_settings
-from tests.made.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
+from tests.made.claims_risk import attacked, chooser_of, risk_plan
+from tests.made.encoded_claims import claims_of, constant_power, few_claims, many_claims
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge
-from cloister.shapes.claims.method.choice import Chooser
+from cloister.shapes.claims.method.choice import truncation
 from cloister.shapes.claims.method.lattice_search import Budget, corners, search_lattice
-from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses, weights_of
+from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses
 from cloister.shapes.claims.method.risk import Basis, NodeRisk, release_risk, risk_of
 from cloister.shapes.claims.method.suppression import suppress
 
@@ -121,8 +121,8 @@ def test_losses_add_up_to_the_mean_loss_of_cells(encoded, seed, asked):
                 shown = people[row] if of_claims < 0 else people[owners[row]] and rows[row] and cells[of_claims, row]
                 cost.append(column.losses[level, value] if shown else 1.0)
             means.append(sum(cost) / len(cost) if cost else 0.0)
-        weights = weights_of(encoded, asked)
-        assert np.average(means, weights=weights) == pytest.approx(level_losses(released, weights).of(levels))
+        weights = [asked.get(column.name, 1.0) for column in encoded.columns]
+        assert np.average(means, weights=weights) == pytest.approx(level_losses(released, asked).of(levels))
 
 
 @pytest.fixture(scope="module")
@@ -134,29 +134,29 @@ def hospital():
 
 def settings(**changes):
     """Settings of a small release: classes of five."""
-    return risk_settings(**{"threshold": 0.2, "max_sup": 0.2, "truncation": (100.0, 90.0), "repeats": 10, **changes})
+    return risk_plan(**{"threshold": 0.2, "max_sup": 0.2, "truncation": (100.0, 90.0), "repeats": 10, **changes})
 
 
 def chosen(hospital, power, asked, **more):
     """The choice by the MaxSup asked."""
-    return Chooser(hospital, Cut(hospital), power, asked, **more).choose(asked.max_sup)
+    return chooser_of(hospital, power, asked, **more).choose(asked.risk.max_flag_rate)
 
 
-@pytest.mark.parametrize(("weights", "draws"), [(None, 10_000), ([1.0, 9.0, 0.5], 2_500)])
+@pytest.mark.parametrize(("weights", "draws"), [({}, 10_000), ({"c0": 9.0, "c1": 0.5}, 2_500)])
 def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
     """Each node of each truncation level measured on the same draws by both tests: none that passes loses less."""
     power = constant_power(hospital, 2)
-    asked = settings(draws=draws)
-    choice = chosen(hospital, power, asked, weights=weights)
+    asked = settings(draws=draws, weights=weights)
+    choice = chosen(hospital, power, asked)
     knowledge = DrawnKnowledge(hospital, power, asked.risk.seed, draws=draws)
     passed = []
     for percentile in asked.truncation.levels:
-        released = ReleasedClaims.everything(hospital, Cut(hospital).mark_kept(percentile))
+        released = ReleasedClaims.everything(hospital, truncation(hospital).mark_kept(percentile))
         losses = level_losses(released, weights)
         matching = matching_of(released, power)
-        tests = [NodeRisk(matching, knowledge, asked.k, basis) for basis in Basis]
+        tests = [NodeRisk(matching, knowledge, asked.risk.k, basis) for basis in Basis]
         for levels in product(*(range(column.n_levels) for column in hospital.columns)):
-            if all(test.flag_rate(levels, asked.max_sup).is_candidate for test in tests):
+            if all(test.is_candidate(levels, 0.2) for test in tests):
                 passed.append((round(losses.of(levels), 12), -percentile, sum(levels), levels))
 
     assert min(passed) == (choice.loss, -choice.truncation, sum(choice.levels), choice.levels)
@@ -198,7 +198,7 @@ def test_power_may_be_that_of_the_node(hospital):
     """The paper's test takes the power from the values of the node; a higher one lets fewer nodes pass."""
     power = constant_power(hospital, 1)
     plain = chosen(hospital, power, settings())
-    strict = chosen(hospital, power, settings(), power_at=lambda levels: constant_power(hospital, 3))
+    strict = chosen(hospital, power, settings(), of_nodes=constant_power(hospital, 3))
 
     assert plain.loss < strict.loss
 
@@ -212,7 +212,7 @@ def test_no_node_is_an_error_without_values(hospital):
 
 def fine_node(hospital):
     """A release with a quarter of the draws flagged: too many."""
-    released = ReleasedClaims.everything(hospital, Cut(hospital).mark_kept(95))
+    released = ReleasedClaims.everything(hospital, truncation(hospital).mark_kept(95))
     return released, (3, 1, 2)
 
 
@@ -222,13 +222,13 @@ def test_suppression_ends_below_the_threshold(hospital, treatment):
     released, levels = fine_node(hospital)
     power = constant_power(hospital, 2)
     asked = settings(treatment=treatment, most_treated=1.0, most_removed=0.9)
-    result = suppress(released, levels, power, asked)
+    result = suppress(attacked(released, levels, power, asked))
     again = DrawnKnowledge(hospital, power, 987654321, result.released.patients)
-    risk = release_risk(result.released, levels, again, asked)
+    risk = release_risk(attacked(result.released, levels, power, asked), again, 10)
 
-    assert not result.before.holds(0.2)
+    assert not result.before.holds(asked)
     assert result.rounds > 0
-    assert result.risk.holds(0.2)
+    assert result.risk.holds(asked)
     assert max(risk.exact.flag_rate, risk.exact.mean, risk.flag_aware.mean, risk.fallback.mean) <= 0.2
     assert result.loss > level_losses(released).of(levels)
     assert result.treated.sum() >= result.patients.sum()
@@ -240,10 +240,12 @@ def test_treatments_suppress_what_they_say(hospital):
     power = constant_power(hospital, 2)
     by = {
         treatment: suppress(
-            released,
-            levels,
-            power,
-            settings(treatment=treatment, most_treated=1.0, most_removed=0.9, is_flag_aware_waived=True),
+            attacked(
+                released,
+                levels,
+                power,
+                settings(treatment=treatment, most_treated=1.0, most_removed=0.9, is_flag_aware_waived=True),
+            )
         )
         for treatment in ("patients", "claims", "cells")
     }
@@ -262,13 +264,13 @@ def test_too_many_to_treat_is_an_error(hospital):
     """Where more patients would have to be treated than may be, nothing is released."""
     released, _levels = fine_node(hospital)
     with pytest.raises(NoSafeRelease, match=r"treating at most a share of 0\.01 "):
-        suppress(released, (0, 0, 0), constant_power(hospital, 3), settings(most_treated=0.01))
+        suppress(attacked(released, (0, 0, 0), constant_power(hospital, 3), settings(most_treated=0.01)))
 
 
 def test_nothing_is_suppressed_where_the_risk_is_low(hospital):
     """At the highest levels all patients are alike, and the release stays as it is."""
     released, _ = fine_node(hospital)
-    result = suppress(released, (4, 3, 3), constant_power(hospital, 2), settings())
+    result = suppress(attacked(released, (4, 3, 3), constant_power(hospital, 2), settings()))
 
     assert result.rounds == 0
     assert not result.patients.any()
@@ -287,7 +289,7 @@ def test_suppression_does_not_fool_who_believes_flags():
     released = ReleasedClaims.everything(encoded).without_cells(cells)
     power = constant_power(encoded, 1)
     knowledge = DrawnKnowledge(encoded, power, 5, np.arange(40) == 39)
-    risk = release_risk(released, (0, 0), knowledge, risk_settings(repeats=1))
+    risk = release_risk(attacked(released, (0, 0), power, risk_plan()), knowledge, 1)
 
     assert risk.exact.mean == 0.0
     assert risk.flag_aware.mean == 1.0
@@ -299,9 +301,9 @@ def test_no_results_depend_on_threads(hospital):
     power = constant_power(hospital, 2)
     found = []
     for threads in (1, 3):
-        asked = settings(max_sup=0.3, threads=threads, most_treated=1.0, most_removed=0.9, truncation=(90.0,))
-        choice = chosen(hospital, power, asked, bounds=[(3, 4), (0, 3), (0, 3)])
-        result = suppress(choice.released, choice.levels, power, asked)
+        asked = settings(max_sup=0.25, most_treated=1.0, most_removed=0.9, truncation=(90.0,))
+        choice = chosen(hospital, power, asked, bounds=[(3, 4), (0, 3), (0, 3)], threads=threads)
+        result = suppress(attacked(choice.released, choice.levels, power, asked, threads=threads))
         found.append((choice.levels, choice.tried, choice.around, result.risk, result.cells.tobytes()))
 
     assert found[0] == found[1]
@@ -309,7 +311,7 @@ def test_no_results_depend_on_threads(hospital):
 
 def test_twenty_is_the_class_for_five_percent():
     """k is the smallest class whose risk is at most the threshold."""
-    assert {threshold: risk_settings(threshold=threshold).k for threshold in (0.05, 0.2, 0.3, 1.0, 0.09)} == {
+    assert {threshold: risk_plan(threshold=threshold).risk.k for threshold in (0.05, 0.2, 0.3, 1.0, 0.09)} == {
         0.05: 20,
         0.2: 5,
         0.3: 4,

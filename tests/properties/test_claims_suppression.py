@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.made.claims_by_hand import labels_drawn, matching_of, plain
-from tests.made.claims_risk import risk_settings
-from tests.made.encoded_claims import Cut, constant_power, few_claims, many_claims
+from tests.made.claims_by_hand import labels_drawn, plain
+from tests.made.claims_risk import attacked, chooser_of, risk_plan
+from tests.made.encoded_claims import constant_power, few_claims, many_claims
 from tests.made.examples import examples
 from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 
 from cloister.errors import NoSafeRelease
 from cloister.shapes.claims.method import suppression
 from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge
-from cloister.shapes.claims.method.choice import Chooser
 from cloister.shapes.claims.method.matching import ReleasedClaims
 from cloister.shapes.claims.method.protect import choose_and_suppress
 from cloister.shapes.claims.method.risk import ReleaseRisk, RiskFigures
@@ -54,15 +53,15 @@ def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
         encoded, random.random(encoded.n_patients) < 0.8, random.random(encoded.n_claims) < 0.9, shown
     )
     levels, power = (0, int(random.integers(0, 3)), 1), constant_power(encoded, 2)
-    settings = risk_settings(threshold=0.4, is_flag_aware_waived=is_waived)
+    settings = risk_plan(threshold=0.4, is_flag_aware_waived=is_waived)
     knowledge = DrawnKnowledge(encoded, power, seed, released.patients)
-    judge = PatientJudge(matching_of(released, power), levels, knowledge, settings)
+    judge = PatientJudge(attacked(released, levels, power, settings), knowledge)
     screening = Screening(encoded.n_patients)
     screening.renew(judge)
     # figures are sums of thirds and the like, so that excess is asked with room for rounding
     wanted = Excess(*(0.9 * screening.figures.sum(axis=1)))
     people = patient_risks(judge, screening.figures, wanted)
-    tables, k = plain(released, levels), settings.k
+    tables, k = plain(released, levels), settings.risk.k
     everybody = np.flatnonzero(released.patients)
 
     def means(patients, n_draws, first):
@@ -91,15 +90,14 @@ def hospital():
 def settings(**changes):
     """Settings of a small release: classes of five."""
     asked = {"threshold": 0.2, "max_sup": 0.4, "truncation": (100.0, 90.0), "repeats": 10, "most_treated": 1.0}
-    return risk_settings(**(asked | changes))
+    return risk_plan(**(asked | changes))
 
 
 def test_only_as_many_are_looked_at_as_are_asked_for(hospital):
     """A small excess takes a few patients, those at most risk; more of it takes more of them, and nobody else."""
     power, asked = constant_power(hospital, 2), settings()
-    judge = PatientJudge(
-        matching_of(ReleasedClaims.everything(hospital), power), (2, 1, 1), DrawnKnowledge(hospital, power, 1), asked
-    )
+    release = attacked(ReleasedClaims.everything(hospital), (2, 1, 1), power, asked)
+    judge = PatientJudge(release, DrawnKnowledge(hospital, power, 1))
     screening = Screening(hospital.n_patients)
     screening.renew(judge)
     total = screening.figures[0].sum()
@@ -114,9 +112,9 @@ def test_only_as_many_are_looked_at_as_are_asked_for(hospital):
 
 def test_suppression_is_the_same_on_any_number_of_threads(hospital):
     """With many to treat."""
-    power = constant_power(hospital, 2)
+    power, everything = constant_power(hospital, 2), ReleasedClaims.everything(hospital)
     found = [
-        suppress(ReleasedClaims.everything(hospital), (3, 1, 2), power, settings(threads=threads, most_removed=0.9))
+        suppress(attacked(everything, (3, 1, 2), power, settings(most_removed=0.9), threads=threads))
         for threads in (1, 3)
     ]
 
@@ -129,10 +127,10 @@ def test_suppression_is_the_same_on_any_number_of_threads(hospital):
 def test_one_chooser_serves_any_max_suppression(hospital):
     """What is kept from one MaxSup to the next changes nothing."""
     power = constant_power(hospital, 2)
-    chooser = Chooser(hospital, Cut(hospital), power, settings())
+    chooser = chooser_of(hospital, power, settings())
     for max_sup in (0.3, 0.15, 0.3):
         kept = chooser.choose(max_sup)
-        fresh = Chooser(hospital, Cut(hospital), power, settings()).choose(max_sup)
+        fresh = chooser_of(hospital, power, settings()).choose(max_sup)
         assert (kept.levels, kept.loss, kept.tried, kept.around) == (
             fresh.levels,
             fresh.loss,
@@ -148,13 +146,13 @@ def test_by_the_miss_test_of_the_paper_alone_no_node_that_loses_less_passes(hosp
         constant_power(hospital, 2),
         [(column.n_levels - 2, column.n_levels - 1) for column in hospital.columns],
     )
-    alone = Chooser(hospital, Cut(hospital), power, settings(is_node_alone=True, truncation=(100.0,)), bounds=bounds)
-    both = Chooser(hospital, Cut(hospital), power, settings(truncation=(100.0,)), bounds=bounds)
+    alone = chooser_of(hospital, power, settings(is_node_alone=True, truncation=(100.0,)), bounds=bounds)
+    both = chooser_of(hospital, power, settings(truncation=(100.0,)), bounds=bounds)
     level, found = alone.level(100.0), alone.choose(max_sup)
     passing = [
         round(level.losses.of(node), 12)
         for node in product(*(range(low, high + 1) for low, high in bounds))
-        if level.by_node(node).flag_rate(node, max_sup).is_candidate
+        if level.by_node(node).is_candidate(node, max_sup)
     ]
 
     assert round(found.loss, 12) == min(passing)
@@ -164,22 +162,23 @@ def test_by_the_miss_test_of_the_paper_alone_no_node_that_loses_less_passes(hosp
 def test_max_suppression_is_lowered_until_suppression_suffices(hospital):
     """Levels chosen by 0.4 flag more patients than may be treated; those by less do not."""
     power, limited = constant_power(hospital, 2), settings(most_treated=0.02)
-    chooser = Chooser(hospital, Cut(hospital), power, limited)
+    chooser = chooser_of(hospital, power, limited)
     first = chooser.choose(0.4)
     with pytest.raises(NoSafeRelease, match=r"treating at most a share of 0\.02 "):
-        suppress(first.released, first.levels, power, limited)
-    choice, suppressed, max_sup = choose_and_suppress(chooser.choose, lambda _: power, limited)
+        suppress(attacked(first.released, first.levels, power, limited))
+    choice, suppressed, max_sup = choose_and_suppress(chooser)
 
     assert max_sup in (0.2, 0.1, 0.05)
     assert choice.levels == chooser.choose(max_sup).levels != first.levels
-    assert suppressed.risk.holds(0.2)
+    assert suppressed.risk.holds(limited)
     assert suppressed.treated.mean() <= 0.02
 
 
 def test_nothing_is_released_where_no_max_suppression_suffices(hospital):
     """Half of it four times, each choice of levels tried once, and an error that says so; no node at all is its own."""
     power, limited = constant_power(hospital, 2), settings(most_treated=0.0, most_removed=0.0)
-    fixed = Chooser(hospital, Cut(hospital), power, limited).choose(0.4)
+    chooser = chooser_of(hospital, power, limited)
+    fixed = chooser.choose(0.4)
     asked = defaultdict(int)
 
     def choose(max_sup):
@@ -188,11 +187,13 @@ def test_nothing_is_released_where_no_max_suppression_suffices(hospital):
             raise NoSafeRelease("no node")
         return fixed if max_sup > 0.1 else replace(fixed, levels=(2, 1, 1))
 
+    chooser.choose = choose
     with pytest.raises(NoSafeRelease, match=r"each of 2 choices of levels, with risk.max_flag_rate from 0.4 down"):
-        choose_and_suppress(choose, lambda _: power, limited)
+        choose_and_suppress(chooser)
     assert asked == {0.4: 1, 0.2: 1, 0.1: 1, 0.05: 1, 0.025: 1}
+    chooser.choose = lambda _: choose(0.01)
     with pytest.raises(NoSafeRelease, match="no node"):
-        choose_and_suppress(lambda _: choose(0.01), lambda _: power, limited)
+        choose_and_suppress(chooser)
 
 
 def test_suppression_without_progress_is_given_up(hospital, monkeypatch):
@@ -208,8 +209,8 @@ def test_suppression_without_progress_is_given_up(hospital, monkeypatch):
         rounds.clear()
         monkeypatch.setattr(suppression, "_measure_release", measured(high))
         monkeypatch.setattr(
-            suppression, "_round", lambda judge, *_: (judge.matching.released, np.zeros(300, dtype=bool))
+            suppression, "_round", lambda judge, *_: (judge.attacked.released, np.zeros(300, dtype=bool))
         )
         with pytest.raises(NoSafeRelease, match=message):
-            suppress(ReleasedClaims.everything(hospital), (3, 1, 2), power, settings())
+            suppress(attacked(ReleasedClaims.everything(hospital), (3, 1, 2), power, settings()))
         assert rounds == [*range(last + 1)]

@@ -15,7 +15,7 @@ from tests.made.ruled_tables import SENSITIVE, table_rules
 
 import cloister as cl
 from cloister.errors import NoSafeRelease
-from cloister.io import Source
+from cloister.io import Source, Tally
 from cloister.pipeline.protecting import protect
 from cloister.pipeline.tables import TableProtection
 from cloister.utility import LOSSES

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -23,7 +22,7 @@ from cloister.shapes.claims.format.released_columns import QUASI, TABLES, plan_p
 from cloister.shapes.claims.method.encode import Encoding, encode
 from cloister.shapes.claims.method.figures import describe_claims, evaluate, exact_figures, risk_of_release
 from cloister.shapes.claims.method.prepare import DescribedClaims, prepare
-from cloister.shapes.claims.method.protect import ProtectedClaims, deidentify, settings_of
+from cloister.shapes.claims.method.protect import ProtectedClaims, deidentify
 from cloister.shapes.claims.method.release import ClaimsRelease, ReleaseTables, lay_out
 from cloister.shapes.claims.verify.original import PreparedOriginal
 from cloister.shapes.claims.verify.recheck import crosswalk_of
@@ -32,9 +31,6 @@ from cloister.shapes.claims.verify.verify import verify
 from cloister.shapes.protocol import Original, Run
 
 from .protecting import StagedProtection, check_useful, complete_manifest
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,8 +58,7 @@ class ClaimsProtection(StagedProtection[NumberedClaims, ChosenFiles]):
     def __init__(self, data: Claims, *, seed: int | None = None, threads: int = 1, accept_empty: bool = False) -> None:
         if seed is not None:
             data = replace(data, plan=replace(data.plan, risk=replace(data.plan.risk, seed=seed)))
-        self.data, self.accept_empty = data, accept_empty
-        self.settings = settings_of(data.plan, threads=threads)
+        self.data, self.threads, self.accept_empty = data, threads, accept_empty
         self.doing = f"protecting {data.n_patients:,} patients with {data.n_claims:,} claims"
         self.how_read = self.assumptions = data.notes
         self.original = Original(data)
@@ -77,7 +72,7 @@ class ClaimsProtection(StagedProtection[NumberedClaims, ChosenFiles]):
     def protect(self, encoded: NumberedClaims, _run: Run) -> ChosenFiles:
         """Choose levels, and suppress."""
         encoding, plan = encoded.encoding, self.data.plan
-        protected = interruptible(lambda: deidentify(encoding, plan, self.settings))
+        protected = interruptible(lambda: deidentify(encoding, plan, self.threads))
         laid = lay_out(encoded.prepared.claims, encoding, protected.suppression.released, protected.choice.levels)
         known = [one for table in TABLES for one in laid.form.of(table).values() if one.role == QUASI]
         check_useful(float(all(one.level == one.top for one in known)), accept_empty=self.accept_empty)
@@ -91,7 +86,7 @@ class ClaimsProtection(StagedProtection[NumberedClaims, ChosenFiles]):
         if encoded.population is not None:
             people = count_people(encoded.population, prepared.claims, laid.files.patients, laid.form)
         facts = facts_of(laid.files, laid.form, published)
-        voters = facts.voters if people is None else voter_list(people, self.settings.k, is_population=True)
+        voters = facts.voters if people is None else voter_list(people, data.plan.risk.k, is_population=True)
         attacks = evaluate(prepared, protected, laid, people)
         stated, derived = describe_claims(data, prepared, protected, laid, risk, facts, attacks, voters)
         origin = np.asarray(encoded.encoding.patient_rows[laid.patients], dtype=np.int64)

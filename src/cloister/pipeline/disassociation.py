@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,9 +23,6 @@ from cloister.shapes.protocol import Run
 
 from .codes import CodesProtection
 from .protecting import complete_manifest
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)

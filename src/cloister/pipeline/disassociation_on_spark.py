@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -20,9 +20,6 @@ from cloister.shapes.protocol import Original, Run
 
 from .disassociation import ChunkedCodes, DisassociationProtection
 from .output_paths import IN_MEMORY
-
-if TYPE_CHECKING:
-    pass
 
 Ask = Callable[[GivenCodes], DisassociationRequest]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cloister.errors import Message, setting
 from cloister.release.manifest import AnyManifest
@@ -23,9 +22,6 @@ from cloister.shapes.protocol import Original, Run
 
 from .codes import CodesProtection
 from .protecting import check_useful, complete_manifest
-
-if TYPE_CHECKING:
-    pass
 
 
 class GeneralizationProtection(CodesProtection[GivenCodes, GeneralizedCodes]):

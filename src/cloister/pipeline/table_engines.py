@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -38,9 +38,6 @@ from .output_paths import IN_MEMORY
 from .protecting import StagedProtection, require_verified
 from .tables import EncodedInput, describe_release, protect_rows
 from .undecided import list_unmatched
-
-if TYPE_CHECKING:
-    pass
 
 InMemory = Callable[[Run], Protection]
 IN_WORDS = {
@@ -250,14 +247,15 @@ class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
             table = encode_columns(counted.tally, counted.roles, request)
         except InputError:
             if self.unmatched_values is not None:
-                columns = names_of(engine.columns)
-                list_unmatched(
-                    request, columns, lambda name: fetch_tally(engine, [name]).frame[name], self.unmatched_values
-                )
+                list_unmatched(request, names_of(engine.columns), self._values, self.unmatched_values)
             raise
         if request.levels is not None:
             check_levels(table.problem, request.levels)
         return EncodedTally(table, replace(counted, tally=table.tally))  # the same, packed
+
+    def _values(self, column: str) -> pl.Series:
+        """The distinct values of a column."""
+        return fetch_tally(self.table.engine, [column]).frame[column]
 
     def protect(self, encoded: EncodedTally, run: Run) -> ProtectedTally:
         """Generalize, and suppress."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -38,9 +37,6 @@ from cloister.shapes.table.verify.verify import verify
 from .protecting import Encoded, Protected, StagedProtection, complete_manifest
 from .table_refusals import accepted_as_recorded, accepted_beside_labels, empty_column_notes
 from .undecided import find_evidence, list_unmatched, require_decided
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)

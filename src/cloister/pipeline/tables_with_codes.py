@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -39,9 +38,6 @@ from cloister.shapes.table_with_codes.method.request import asking_presence, che
 from cloister.shapes.table_with_codes.verify.verify import verify_both
 
 from .tables import EncodedInput, TableInMemory, complete_table_manifest, describe_release, protect_rows, unpack
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -44,9 +43,6 @@ from cloister.shapes.trajectories.verify.statements import ExpectedGuarantee
 from cloister.shapes.trajectories.verify.verify import Secret, losses_agree, verify
 
 from .protecting import StagedProtection, check_useful, complete_manifest
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)

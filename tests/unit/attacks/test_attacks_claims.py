@@ -2,17 +2,20 @@
 
 import polars as pl
 import pytest
-from tests.made.claims_files import write_files
+from tests.made.claims_files import PLAN, write_files
 from tests.oracles.attacks import patients_with
 
 from cloister.api.attack import attack
 from cloister.attacks.attack_parts import open_release
-from cloister.attacks.claims import ABSENT, STEPS, Histories
+from cloister.attacks.claims import STEPS, Histories
 from cloister.errors import InputError
 from cloister.pipeline.claims import ClaimsProtection
 from cloister.pipeline.protecting import protect
+from cloister.release.manifest import parse_manifest
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.shapes.claims.verify.original import recode_file
+from cloister.shapes.claims.verify.recheck import prepared_again
 from cloister.verification.driver import Request
 
 
@@ -45,7 +48,7 @@ def test_claims_stand_an_attack_by_the_adversary_of_the_plan(made):
     assert [level.released.none for level in blind.levels] == [level.released.none for level in found.levels]
 
 
-def test_matches_are_the_patients_who_have_all_that_is_known(made):
+def test_matches_are_the_patients_who_have_all_that_is_known(made, tmp_path):
     """A released patient matches who is alike in the columns of patients and has every value as often as known."""
     _, claims, release = made
     (adversary,) = open_release(release, claims, Request()).adversaries
@@ -62,18 +65,30 @@ def test_matches_are_the_patients_who_have_all_that_is_known(made):
     ids = release.patients[release.patients.columns[0]].to_list()
     cells = release.patients.select(names).rows()
     patients = [(cell, by_id.get(number, [[] for _ in columns])) for number, cell in zip(ids, cells, strict=True)]
-    texts = [sorted(release.claims[column].drop_nulls().unique()) for column in columns]
+    manifest = parse_manifest(release.write(tmp_path / "release"))
+    recoded = recode_file(prepared_again(claims, manifest).claims, manifest.columns, "claims")
     matched = 0
     for target in range(40):
         row = int(seen.own[target])
         if row < 0:
             continue
         for step in (1, 2, 3, 4):
-            known = [seen.values[place][seen.drawn.claims(target, place, step)] for place in range(len(columns))]
-            drawn = [[names[value - 1] for value in own if value > 0] for names, own in zip(texts, known, strict=True)]
-            unknown = any((own == ABSENT).any() for own in known)
-            expected = 0 if unknown else len(patients_with(patients, cells[row], drawn))
+            known = [recoded[name][seen.drawn.claims(target, place, step)] for place, name in enumerate(columns)]
+            drawn = [[text for text in own if text is not None] for own in known]
+            expected = len(patients_with(patients, cells[row], drawn))
             assert adversary.released.match(target, range(step)).matches == expected
             matched += expected
     assert matched > 0
     assert pl.Series(seen.own).max() == len(patients) - 1
+
+
+def test_without_quasi_identifiers_of_patients_everybody_is_alike(tmp_path):
+    """Who knows nothing of claims has one patient in 120; who knows values finds fewer."""
+    plan = PLAN.replace('derived = ["age"]', "").replace('sex = "sex"', 'sex = "drop"')
+    plan = plan.replace('age = "age"\nsex = "suppress"\n', "")
+    folder = write_files(tmp_path, plan, n_patients=120)
+    claims = Claims.read(folder / "patients.csv", folder / "claims.csv", ClaimsPlan.read(folder / "plan.toml"))
+    rates = [level.released.rate for level in attack(protect(ClaimsProtection(claims)), claims).levels]
+
+    assert rates[0] == pytest.approx(1 / 120)
+    assert rates == sorted(rates)

@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 from tests.made.claims_data import encoded
 from tests.oracles import claims_steps as oracle
 
-from cloister.shapes.claims.method.adversary_draws import adversary_power
+from cloister.shapes.claims.format.plan import AdversaryPlan
+from cloister.shapes.claims.method.adversary_draws import AdversaryPower
 
 claim = st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from(["x", "y", None]))
 patients = st.lists(st.lists(claim, max_size=8), min_size=1, max_size=7).filter(any)
 GOLDEN = ["AMI", "AMI", "AMI", "UTI", "RENAL3", "RENAL3"]
+
+
+def adversary_power(claims, power=5, rounding="ceil"):
+    """The powers of an adversary, by the values of a node alone."""
+    return AdversaryPower(claims, AdversaryPlan(power=power, rounding=rounding, basis="node"))
 
 
 def test_simpson_index_of_the_paper():
@@ -21,8 +27,8 @@ def test_simpson_index_of_the_paper():
     found = adversary_power(encoded([[(value,) for value in GOLDEN]]))
 
     assert Fraction(8, 30) == oracle.simpson(GOLDEN)
-    assert pytest.approx(8 / 30, abs=1e-15) == found.simpson[0, 0]
-    assert pytest.approx(22 / 30, abs=1e-15) == 1 - found.simpson[0, 0]
+    assert pytest.approx(8 / 30, abs=1e-15) == found.simpson(0)[0]
+    assert pytest.approx(22 / 30, abs=1e-15) == 1 - found.simpson(0)[0]
 
 
 @given(patients, st.integers(1, 9), st.sampled_from(["ceil", "floor", "round"]))
@@ -31,7 +37,7 @@ def test_power_is_what_equation_1_says(people, highest, rounding):
     found = adversary_power(encoded(people), highest, rounding)
 
     for h in range(2):
-        assert oracle.power(people, h, highest, rounding) == found.power[h].tolist() == found.of_patients[:, h].tolist()
+        assert oracle.power(people, h, highest, rounding) == found.at()[:, h].tolist()
 
 
 @given(patients)
@@ -42,14 +48,14 @@ def test_simpson_is_what_its_definition_says(people):
     for h in range(2):
         values = [[row[h] for row in claims if row[h] is not None] for claims in people]
         expected = [float(oracle.simpson(known)) if known else float("nan") for known in values]
-        assert pytest.approx(expected, nan_ok=True) == found.simpson[h].tolist()
+        assert pytest.approx(expected, nan_ok=True) == found.simpson(h).tolist()
 
 
 def test_more_is_known_of_patients_with_many_claims_that_vary_little():
     """The four quadrants of figure 1: many similar claims above few similar, those above or beside varied ones."""
     few_similar = [("a",), ("a",), ("b",)]
     people = [few_similar, few_similar * 4, [("a",), ("b",), ("c",)], [(v,) for v in "abcdefghijkl"]]
-    power = adversary_power(encoded(people), 9).power[0].tolist()
+    power = adversary_power(encoded(people), 9).at()[:, 0].tolist()
 
     assert power[1] == 9
     assert power[2] <= power[0] <= power[1]
@@ -60,7 +66,7 @@ def test_nobody_knows_more_values_than_there_are():
     """Where nothing varies the power is the highest, but at most the patient's values that are not missing."""
     found = adversary_power(encoded([[("a",)] * 9, [("a",), (None,)], [(None,)], []]), 5)
 
-    assert found.power[0].tolist() == [5, 1, 0, 0]
+    assert found.at()[:, 0].tolist() == [5, 1, 0, 0]
 
 
 def test_extreme_numbers_of_claims_are_capped():
@@ -68,7 +74,7 @@ def test_extreme_numbers_of_claims_are_capped():
     people = [[("a",), ("b",)]] * 30 + [[("a",), ("b",)] * 100]
     found = adversary_power(encoded(people))
 
-    assert found.claims.max() == found.cap < 200
+    assert found.eta.max() == found.cap < 200
 
 
 def test_correlations_are_of_patients_with_both():
@@ -85,4 +91,4 @@ def test_power_at_a_level_is_that_of_the_generalized_values():
     """At the root nothing varies, so that the adversary knows the most."""
     people = [[("a",), ("b",), ("c",), ("a",), ("b",), ("c",)], [("a",), ("a",)]]
 
-    assert adversary_power(encoded(people), levels=[1]).power[0].tolist() == [5, 2]
+    assert adversary_power(encoded(people)).at([1])[:, 0].tolist() == [5, 2]

@@ -10,14 +10,14 @@ from tests.made.encoded_claims import text_at
 from tests.made.examples import examples
 
 from cloister.errors import InputError
-from cloister.shapes.claims.format import row_contents
+from cloister.shapes.claims.format import data as claims_data
+from cloister.shapes.claims.format.data import numbers_by_content
+from cloister.shapes.claims.format.plan import AdversaryPlan
 from cloister.shapes.claims.format.released_columns import kept_columns
-from cloister.shapes.claims.format.row_contents import numbers_by_content
-from cloister.shapes.claims.method.adversary_draws import adversary_power
+from cloister.shapes.claims.method.adversary_draws import AdversaryPower
 from cloister.shapes.claims.method.choice import truncation
-from cloister.shapes.claims.method.code_steps import grouping
 from cloister.shapes.claims.method.encode import encode
-from cloister.shapes.claims.method.prepare import add_derived_columns, leave_out_without_claims, prepare
+from cloister.shapes.claims.method.prepare import add_derived_columns, grouping, leave_out_without_claims, prepare
 
 VALUES = st.sampled_from(["410.01", "786.5", "786.2", "V10", None])
 EVENTS = st.tuples(
@@ -119,7 +119,7 @@ def test_rows_are_numbered_by_their_content(most, rows):
     """From 1, missing first and texts by their bytes, as plain sorting has it, however large numbers may be."""
     frame = pl.DataFrame(rows, {"text": pl.String, "number": pl.Int64, "empty": pl.String}, orient="row")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(row_contents, "MOST_CONTENTS", most)
+        patched.setattr(claims_data, "MOST_CONTENTS", most)
         found = numbers_by_content(frame)
     keys = [(text is not None, (text or "").encode(), number) for text, number, _ in rows]
 
@@ -174,4 +174,4 @@ def test_no_claims_at_all():
 
     assert (numbers.n_patients, numbers.n_claims) == (3, 0)
     assert truncation(numbers).mark_kept(95).size == 0
-    assert adversary_power(numbers).power.tolist() == [[0, 0, 0]] * 7
+    assert AdversaryPower(numbers, AdversaryPlan()).at().tolist() == [[0] * 7] * 3

@@ -22,13 +22,13 @@ from cloister.release.manifest import parse_manifest
 from cloister.report.page import assumed_words
 from cloister.shapes.claims.format.data import PATIENT, claims_of
 from cloister.shapes.claims.format.manifest import ClaimsPromise, ClaimsRisk
+from cloister.shapes.claims.format.plan import AdversaryPlan
 from cloister.shapes.claims.format.population import count_people, read_population
 from cloister.shapes.claims.method.adversaries import stays_of
-from cloister.shapes.claims.method.adversary_draws import adversary_power
-from cloister.shapes.claims.method.code_steps import exclusions
+from cloister.shapes.claims.method.adversary_draws import AdversaryPower
 from cloister.shapes.claims.method.encode import EncodedClaims, encode
 from cloister.shapes.claims.method.matching import ReleasedClaims
-from cloister.shapes.claims.method.prepare import prepare
+from cloister.shapes.claims.method.prepare import exclusions, prepare
 from cloister.shapes.claims.method.release import lay_out
 from cloister.shapes.claims.verify.recheck import ClaimsChecker
 from cloister.shapes.claims.verify.verify import verify
@@ -279,7 +279,7 @@ def test_excluded_patients_are_compared_by_the_test_of_scipy():
 def test_diversities_are_correlated_as_numpy_has_it():
     """The table is that of 1 - D of the definition, over patients with values of both columns."""
     encoded: EncodedClaims = encode(prepare(made_up(40)).claims).claims
-    adversary = adversary_power(encoded)
+    adversary = AdversaryPower(encoded, AdversaryPlan())
     rows = [range(*encoded.offsets[i : i + 2]) for i in range(encoded.n_patients)]
     diversities = [
         [

@@ -9,9 +9,8 @@ from cloister.shapes.claims.format.code_systems import none_of, readings
 from cloister.shapes.claims.format.data import PATIENT, claims_of, days_in, whole_numbers_in
 from cloister.shapes.claims.format.group_tables import shipped_exclusions
 from cloister.shapes.claims.format.representativeness import representativeness
-from cloister.shapes.claims.method.code_steps import exclusions, place_code
 from cloister.shapes.claims.method.first_plan import first_plan
-from cloister.shapes.claims.method.prepare import add_derived_columns, prepare
+from cloister.shapes.claims.method.prepare import add_derived_columns, exclusions, place_code, prepare
 
 SECRET = "John Smith 555-9876"
 OF_PATIENTS, OF_CLAIMS = ("pid", "birth_date", "sex"), ("pid", "date", "icd9", "hcpcs")

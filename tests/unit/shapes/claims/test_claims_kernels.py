@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.made.claims_risk import risk_settings
+from tests.made.claims_risk import ConstantPower, attacked, risk_plan
 from tests.made.encoded_claims import claims_of, column, constant_power, many_claims, text_at, written
 
 from cloister.errors import InternalError
@@ -17,9 +17,8 @@ from cloister.report.page import assumed_words
 from cloister.shapes.claims.format.facts import class_size_of_patient
 from cloister.shapes.claims.format.population import PeopleCounted, people_of, voter_list
 from cloister.shapes.claims.method import adversaries
-from cloister.shapes.claims.method.adversaries import AttackedClaims, HospitalStays, in_population
+from cloister.shapes.claims.method.adversaries import HospitalStays, attacks_on, in_population
 from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge, chosen_draws, interleave_draws
-from cloister.shapes.claims.method.figures import attacks_on
 from cloister.shapes.claims.method.matching import Matching, ReleasedClaims
 from cloister.shapes.claims.method.protect import load_kernels
 from cloister.shapes.claims.method.risk import NodeRisk, maximum_likelihood_risk, release_risk
@@ -157,15 +156,13 @@ def test_encoded_claims_that_do_not_fit_are_our_defect():
 
 def test_all_adversaries_at_once(encoded):
     """The table of step 12 names each adversary once, and knowing all of a column is no less risk than one value."""
-    release = AttackedClaims(
-        ReleasedClaims.everything(encoded), LEVELS, risk_settings(repeats=1), constant_power(encoded, 2)
-    )
+    release = attacked(ReleasedClaims.everything(encoded), LEVELS, constant_power(encoded, 2), risk_plan())
     people = PeopleCounted(("age",), *[np.full(encoded.n_patients, 3)] * 3)
     attacks = attacks_on(
         release,
-        release_risk(release.released, LEVELS, release.risk(release.power).knowledge, release.settings),
-        maximum_likelihood_risk(release.released, LEVELS, release.power, release.settings),
-        powers={f"power up to {most}": constant_power(encoded, most) for most in (5, 10)},
+        release_risk(release, release.samples, 1),
+        maximum_likelihood_risk(release),
+        ConstantPower(release.power),
         when=np.arange(encoded.n_claims, dtype=np.int32),
         stays=HospitalStays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),
     )
@@ -176,7 +173,7 @@ def test_all_adversaries_at_once(encoded):
     files, form = written(release.released, LEVELS)
     own = files.patients.drop("id")
 
-    assert len(means) == len(attacks) == len(said) == 16
+    assert len(means) == len(attacks) == len(said) == 18
     assert all(sentence.endswith(".") for sentence in said)
     assert means["one value of each column"] <= means["all values"] <= np.mean(1 / class_size_of_patient(files, form))
     assert means["power up to 5"] == means["five values of each column"]
@@ -192,9 +189,9 @@ def test_order_is_looked_at_in_fewer_draws_where_cells_are_large(encoded, monkey
     found = []
     for work, threads in ((adversaries.WORK, 1), (1, 1), (1, 2)):
         monkeypatch.setattr(adversaries, "WORK", work)
-        settings = risk_settings(repeats=1, threads=threads)
-        release = AttackedClaims(ReleasedClaims.everything(encoded), LEVELS, settings, constant_power(encoded, 1))
-        found.append(adversaries.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)).figures)
+        power, everything = constant_power(encoded, 1), ReleasedClaims.everything(encoded)
+        release = attacked(everything, LEVELS, power, risk_plan(), threads=threads)
+        found.append(adversaries.exact_order(release, np.arange(encoded.n_claims, dtype=np.int32)))
 
     assert [figures.draws for figures in found] == [REPEAT, adversaries.FEWEST, adversaries.FEWEST]
     assert found[1] == found[2]

@@ -10,8 +10,6 @@ from tests.made.claims_data import PLAN, plan
 
 from cloister.errors import InputError
 from cloister.shapes.claims.format.plan import ClaimsPlan
-from cloister.shapes.claims.method.protect import settings_of
-from cloister.shapes.claims.method.risk import RiskSettings
 
 
 def keys_of(kind, before=""):
@@ -106,10 +104,7 @@ time_limit_s = 1.5
     assert (made.ids.provider, made.search.nodes, made.search.time_limit_s) == ("per-table", 10, 1.5)
     assert (made.weights, made.ids.patients) == ({"dx": 3.0, "age": 0.001}, "hmac:key")
     assert (made.risk.draws, made.suppression.most_treated, made.suppression.most_removed) == (1000, 1.0, 0.02)
-    assert settings_of(made) == RiskSettings(
-        made.risk, made.search, made.truncation, made.suppression, made.adversary, threads=1
-    )
-    assert settings_of(made).is_flag_aware_waived
+    assert made.adversary.is_flag_aware_waived
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,16 @@ from cloister.report.page import worded_steps
 from cloister.shapes.claims.format.data import PATIENT, StepLine
 from cloister.shapes.claims.format.released_columns import plan_published
 from cloister.shapes.claims.format.representativeness import representativeness
-from cloister.shapes.claims.method.code_steps import exclusions, grouping, top_coding
 from cloister.shapes.claims.method.prepare import (
     add_derived_columns,
+    exclusions,
+    grouping,
     leave_out_without_claims,
     number_pseudonyms,
     prepare,
     pseudonyms,
     removals,
+    top_coding,
     years_of,
 )
 

@@ -12,8 +12,9 @@ from tests.made.claims_data import encoded
 from tests.made.claims_files import write_files
 
 import cloister as cl
-from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise, SimulatedFigures
-from cloister.shapes.claims.method.adversary_draws import adversary_power
+from cloister.shapes.claims.format.manifest import KNOWLEDGE, ClaimsManifest, ClaimsPromise, SimulatedFigures
+from cloister.shapes.claims.format.plan import AdversaryPlan
+from cloister.shapes.claims.method.adversary_draws import AdversaryPower
 from cloister.shapes.claims.method.release import FileRows, released_order
 from cloister.shapes.claims.method.risk import wilson
 from cloister.shapes.claims.verify.original import ID, KEY, RELEASED_ID, Pseudonyms
@@ -96,9 +97,10 @@ def test_the_simulation_counts_those_of_whom_something_may_be_missing():
 def test_the_power_is_worked_out_alike(lists, most, rounding):
     """The verifier's power is that of step 8, from other code."""
     (mine,) = powers(history(lists), len(lists), [most], rounding)
-    theirs = adversary_power(encoded([[(text,) for text in own] for own in lists]), most, rounding).of_patients
+    plan = AdversaryPlan(power=most, rounding=rounding)
+    theirs = AdversaryPower(encoded([[(text,) for text in own] for own in lists]), plan)
 
-    assert theirs.tolist() == mine.tolist()
+    assert theirs.at().tolist() == mine.tolist()
 
 
 @given(st.data())
@@ -267,3 +269,14 @@ def test_numbers_that_stand_for_ids_pass(rows):
     assert stand_for_ids(numbers, ids, keys)
     for place in again:
         assert not stand_for_ids([*numbers[:place], "9", *numbers[place + 1 :]], ids, keys)
+
+
+def test_adversaries_know_what_their_names_say():
+    """Protector and verifier read one table, so that a weaker adversary in it would be confirmed by both."""
+    up_to = "power up to "
+    values = {"patients alone": 0, "one value of each column": 1, "five values of each column": 5, "all values": 10**9}
+    for name, knows in KNOWLEDGE.items():
+        assert knows.highest == (int(name.removeprefix(up_to)) if name.startswith(up_to) else None)
+        assert knows.values == values.get(name)
+        assert (knows.has_patients, knows.is_whole) == (name != "claims alone", name.startswith("whole claims"))
+    assert len(KNOWLEDGE) == 11

@@ -13,7 +13,7 @@ from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts, label_counts
 
-from .data import Masked, Step, StepLine
+from .data import Masked, Step, StepLine, numbers_by_content, sorted_numbers
 from .group_tables import OTHER
 from .manifest import DIGITS, Levels, Unbounded, VoterList, rule_of
 from .plan import ClaimsPlan
@@ -34,10 +34,8 @@ from .released_columns import (
     ClaimsForm,
     WrittenClaims,
     kept_columns,
-    smallest_class,
 )
 from .representativeness import median_claims
-from .row_contents import numbers_by_content, sorted_numbers
 
 KIND = "\0kind"
 SUPPRESSION, HIDDEN = "11 suppression", "cells suppressed"
@@ -118,12 +116,12 @@ class DerivedClaims(Derived):
 
     def report_counts(self) -> ReportCounts:
         """Return the patients of each class, and the rows with each label."""
-        return report_counts(self.files, self.form, smallest_class(self.plan.risk.threshold))
+        return report_counts(self.files, self.form, self.plan.risk.k)
 
 
 def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> ClaimsFacts:
     """Return the facts of files with these columns that were released under this plan."""
-    sizes, k = class_size_of_patient(files, form), smallest_class(plan.risk.threshold)
+    sizes, k = class_size_of_patient(files, form), plan.risk.k
     alone = people_of(files.patients, files.patients.select(form.names(PATIENTS, QUASI)))
     return ClaimsFacts(
         n_patients=files.patients.height,

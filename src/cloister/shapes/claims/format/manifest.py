@@ -1,8 +1,9 @@
 """The manifest of patients and their claims: what a recipient may know of how they were made, as types."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from annotated_types import Ge, Le
 from pydantic import Field, StringConstraints, model_validator
@@ -23,7 +24,6 @@ from .released_columns import (
     are_draws,
     flag_rates,
     levels_allowed,
-    smallest_class,
     step_fits,
 )
 
@@ -57,6 +57,40 @@ Adversary = Literal[
     "discharge database",
 ]
 Listed = Literal["all", "most"] | Annotated[int, Ge(0), Le(100)]
+
+
+class Knowledge(NamedTuple):
+    """What an adversary knows of the patient who is drawn.
+
+    values : of each column of claims, the same number for all patients; None: by the formula of the paper
+    highest : power in the formula; None: that of the plan
+    has_patients : whether the quasi-identifiers of patients are known
+    is_whole : whether values of one claim are known together, of as many claims as of values of any column
+    """
+
+    values: int | None = None
+    highest: int | None = None
+    has_patients: bool = True
+    is_whole: bool = False
+
+
+ALL_VALUES = 10**9
+
+KNOWLEDGE: Mapping[Adversary, Knowledge] = {
+    # the joint check: parts alone, and both of the same patient at once
+    "patients alone": Knowledge(values=0),
+    "claims alone": Knowledge(has_patients=False),
+    "patients and claims together": Knowledge(),
+    "power up to 5": Knowledge(highest=5),
+    "power up to 10": Knowledge(highest=10),
+    "power up to 15": Knowledge(highest=15),
+    "power up to 20": Knowledge(highest=20),
+    "one value of each column": Knowledge(values=1),
+    "five values of each column": Knowledge(values=5),
+    "all values": Knowledge(values=ALL_VALUES),
+    "whole claims (exact knowledge)": Knowledge(is_whole=True),
+}
+"""Adversaries whom the protector and the verifier simulate, each by code of its own, in the order of the manifest."""
 
 
 class ClaimsSettings(Section):
@@ -358,16 +392,6 @@ class ClaimsPromise:
         percentile = 100.0 if cut == "none" else float(cut)
         return cls(manifest.columns, manifest.settings.plan, manifest.risk, manifest.sensitivity.attacks, percentile)
 
-    @property
-    def threshold(self) -> float:
-        """The highest risk."""
-        return self.plan.risk.threshold
-
-    @property
-    def k(self) -> int:
-        """The smallest class that is not flagged."""
-        return smallest_class(self.threshold)
-
 
 def is_mean_loss(plan: ClaimsPlan) -> bool:
     """Return whether the minimized loss is the mean of the columns by entropy."""
@@ -376,13 +400,12 @@ def is_mean_loss(plan: ClaimsPlan) -> bool:
 
 def rule_of(plan: ClaimsPlan) -> RiskRule:
     """Return the guarantee under a plan."""
-    k = smallest_class(plan.risk.threshold)
     return RiskRule(
         model="mean re-identification risk",
         threshold=plan.risk.threshold,
-        k=k,
+        k=plan.risk.k,
         power=plan.adversary.power,
         flag_aware=plan.adversary.flag_aware,
         likeliest=plan.adversary.likeliest,
-        patients_of_a_label=k,
+        patients_of_a_label=plan.risk.k,
     )

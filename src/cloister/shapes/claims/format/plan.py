@@ -1,6 +1,7 @@
 """The plan for releasing patients and their claims: read from TOML, or rejected with the name of the wrong key."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -186,6 +187,19 @@ class AdversaryPlan:
     flag_aware: Literal["bounded", "waived"] = "bounded"
     likeliest: Literal["reported", "bounded"] = "reported"
 
+    @property
+    def is_flag_aware_waived(self) -> bool:
+        """Whether the risk for an adversary who believes flags is not limited."""
+        return self.flag_aware == "waived"
+
+
+def smallest_class(threshold: float) -> int:
+    """Return k: the smallest class in which a random guess is right with a probability of at most the threshold."""
+    k = max(1, math.floor(1 / threshold) - 1)
+    while 1 / k > threshold:
+        k += 1
+    return k
+
 
 @dataclass(frozen=True)
 class RiskPlan:
@@ -201,6 +215,15 @@ class RiskPlan:
     seed: Annotated[int, Interval(int, 0, 2**32 - 1)] = 0
     repeats: Annotated[int, Interval(int, 1, 1_000_000)] = 1000
     draws: Annotated[int, Interval(int, 1_000, 1_000_000)] = 10_000
+
+    @property
+    def k(self) -> int:
+        """The smallest class that is not flagged."""
+        return smallest_class(self.threshold)
+
+    def seed_of(self, purpose: int) -> int:
+        """Return a seed for another purpose than choosing levels: odd numbers for measuring, even ones for choosing."""
+        return self.seed + (purpose << 32)
 
 
 @dataclass(frozen=True)

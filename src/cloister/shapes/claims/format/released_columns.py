@@ -1,7 +1,6 @@
 """The form of the two files of a release of claims, and the plan's statements on columns, levels and steps."""
 
 import dataclasses
-import math
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -217,20 +216,16 @@ def at_levels(plan: ClaimsPlan, form: ClaimsForm, truncation: str) -> ClaimsPlan
     percentile = "none" if truncation == "none" else float(truncation)
     if not form.is_declared(plan) or percentile not in plan.truncation.percentiles:
         return None
-    content = dataclasses.asdict(plan)
+    qi = {}
     for table in TABLES:
-        for name, words in plan.of(table).qi.items():
-            content[table]["qi"][name] = f"{split_bounds(words)[0]}@{form.of(table)[name].level}"
-    content["truncation"]["percentiles"] = (percentile,)
-    return parse_section(content, ClaimsPlan, "the plan")
-
-
-def smallest_class(threshold: float) -> int:
-    """Return k: the smallest class in which a random guess is right with a probability of at most the threshold."""
-    k = max(1, math.floor(1 / threshold) - 1)
-    while 1 / k > threshold:
-        k += 1
-    return k
+        specs = {name: split_bounds(words)[0] for name, words in plan.of(table).qi.items()}
+        qi[table] = {name: f"{spec}@{form.of(table)[name].level}" for name, spec in specs.items()}
+    return dataclasses.replace(
+        plan,
+        patients=dataclasses.replace(plan.patients, qi=qi[PATIENTS]),
+        claims=dataclasses.replace(plan.claims, qi=qi[CLAIMS]),
+        truncation=dataclasses.replace(plan.truncation, percentiles=(percentile,)),
+    )
 
 
 HALVINGS = 4

@@ -1,17 +1,17 @@
 """Sensitivity of a release's risk to the knowledge of the adversary (step 12).
 
-All know quasi-identifiers of patients and values of claims together, unless they say otherwise. Some know which values
-was in one claim, their order, or, from a discharge database, exact values of one hospital stay of many patients.
+The manifest describes most adversaries by what they know (`Knowledge`), and one function simulates them. All know
+quasi-identifiers of patients and values of claims together, unless they say otherwise. Some know which values belong to
+one claim, their order, or, from a discharge database, exact values of one hospital stay of many patients.
 
 References
 ----------
 HHP appendix, section 4: the assumptions of inexact knowledge and inexact order, whose sensitivity the paper tests.
 """
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,14 @@ from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Known, Recoding, ordered_class_sizes
 from cloister.shapes.claims.format.group_tables import groups_of, place_codes, words
-from cloister.shapes.claims.format.manifest import DIGITS, Adversary, AdversaryFigures, Listed
+from cloister.shapes.claims.format.manifest import DIGITS, KNOWLEDGE, Adversary, AdversaryFigures, Knowledge, Listed
 from cloister.shapes.claims.format.plan import LENGTH_OF_STAY, ClaimsPlan
 from cloister.shapes.claims.format.population import PeopleCounted
 
-from .adversary_draws import DrawnKnowledge, gather
+from .adversary_draws import AdversaryPower, DrawnKnowledge, Power, gather
 from .encode import MISSING, EncodedClaims, EncodedColumn
-from .lattice_search import Node
-from .matching import SPAN, Matching, ReleasedClaims, group_patients
-from .risk import NodeRisk, RiskFigures, RiskSettings
-
-Power = NDArray[np.int32]
+from .matching import SPAN, ReleasedClaims, group_patients
+from .risk import AttackedClaims, NodeRisk, ReleaseRisk, RiskFigures
 
 WORK = 60_000_000
 """Patients that are compared with draws, at most: some ten seconds."""
@@ -77,111 +74,101 @@ def all_values(encoded: EncodedClaims) -> Power:
     return np.stack(counts, axis=1).astype(np.int32)
 
 
-def constant_power(encoded: EncodedClaims, p: int) -> Power:
-    """The same power for all patients and columns, at most the values there are."""
-    return np.minimum(all_values(encoded), p).astype(np.int32)
+def simulate_adversary(attacked: AttackedClaims, knowledge: Knowledge, powers: AdversaryPower) -> RiskFigures:
+    """Draw released patients and what an adversary knows of them, and count who fits.
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AttackedClaims:
-    """A release prepared for attacks by many adversaries, on the same draws of patients.
-
-    ``power``, (n_patients, n_columns), is that of the adversary that the release was made against.
+    powers : of the plan's adversary, at any levels
     """
-
-    released: ReleasedClaims
-    levels: Node
-    settings: RiskSettings
-    power: Power
-
-    @property
-    def of_patients(self) -> Node:
-        """Levels of the columns of patients."""
-        return self.levels[: len(self.released.encoded.patients)]
-
-    @property
-    def of_claims(self) -> Node:
-        """Levels of the columns of claims."""
-        return self.levels[len(self.released.encoded.patients) :]
-
-    def risk(self, power: Power) -> NodeRisk:
-        """The risk of the release for the paper's adversary with a power."""
-        return NodeRisk(self.matching, self._knowledge.with_power(power), self.settings.k)
-
-    def figures(self, power: Power) -> RiskFigures:
-        """Figures of the paper's adversary with a power."""
-        return self.risk(power).figures(self.levels)
-
-    @cached_property
-    def _knowledge(self) -> DrawnKnowledge:
-        return DrawnKnowledge(self.released.encoded, self.power, self.settings.seed_of(1), self.released.patients)
-
-    @cached_property
-    def matching(self) -> Matching:
-        """Lists of patients for any power."""
-        most = max(int(self.power.max(initial=0)), int(all_values(self.released.encoded).max(initial=0)))
-        return Matching(self.released, most, self.settings.threads)
+    encoded, n_own = attacked.released.encoded, len(attacked.released.encoded.patients)
+    if knowledge.is_whole:
+        attacked = join_columns(attacked, tuple(range(len(encoded.claims))))
+    power, matching = attacked.power, attacked.matching
+    if knowledge.values is not None:
+        power = np.minimum(all_values(encoded), np.int32(knowledge.values))
+    elif knowledge.highest is not None:
+        power = powers.with_highest(knowledge.highest).at(attacked.levels[n_own:])
+    if not knowledge.has_patients:
+        matching = matching.of_anybody(attacked.levels)
+    return NodeRisk(matching, attacked.samples.with_power(power), attacked.plan.risk.k).figures(attacked.levels)
 
 
-def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
-    """The joint check: what is known of patients alone, of claims alone, and of both of the same patient at once."""
-    power, levels, both = attacked.power, attacked.levels, attacked.risk(attacked.power)
-    claims_alone = NodeRisk(both.matching.of_anybody(levels), both.knowledge, both.k)
-    return (
-        ClaimsAttack("patients alone", attacked.figures(np.zeros_like(power))),
-        ClaimsAttack("claims alone", claims_alone.figures(levels)),
-        ClaimsAttack("patients and claims together", both.figures(levels)),
-    )
+def join_columns(attacked: AttackedClaims, columns: tuple[int, ...]) -> AttackedClaims:
+    """The same release with one column of claims: a number for each kind of claim, by some or all of the columns.
 
-
-def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
-    """Attack as an adversary who knows complete claims: as many as values of any single column.
-
-    A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
+    A missing value is a value; a claim with a suppressed cell fits none.
+    As many claims are known as values of any single column.
     """
-    vars(attacked).pop("matching", None)  # others need few of its lists, and those made here are as large
-    power = attacked.power.max(axis=1, keepdims=True)
-    whole = replace(attacked, released=join_columns(attacked), levels=(*attacked.of_patients, 0), power=power)
-    return ClaimsAttack("whole claims (exact knowledge)", whole.figures(power))
-
-
-def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None) -> ReleasedClaims:
-    """The same release with one column of claims: a number for each kind of claim, by some or all of the columns."""
     released, encoded = attacked.released, attacked.released.encoded
-    taken = range(len(encoded.claims)) if columns is None else columns
-    own = [attacked.of_claims[h] for h in taken]
-    kinds = group_patients([encoded.claims[h] for h in taken], own, encoded.n_claims)
+    n_own = len(encoded.patients)
+    kinds = group_patients(
+        [encoded.claims[h] for h in columns], [attacked.levels[n_own + h] for h in columns], encoded.n_claims
+    )
     column = EncodedColumn.flat("claim", kinds.astype(np.int32), [""] * (int(kinds.max(initial=-1)) + 1))
-    cells = np.asarray(released.cells[list(taken)].all(axis=0, keepdims=True))
-    return ReleasedClaims(replace(encoded, claims=(column,)), released.patients, released.claims, cells)
+    cells = np.asarray(released.cells[list(columns)].all(axis=0, keepdims=True))
+    joined = replace(released, encoded=replace(encoded, claims=(column,)), cells=cells)
+    power = attacked.power.max(axis=1, keepdims=True)
+    return replace(attacked, released=joined, levels=(*attacked.levels[:n_own], 0), power=power, cap=1)
 
 
-def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAttack:
-    """Attack as an adversary who knows the order of the drawn values: only patients with them in that order match.
+def attacks_on(
+    attacked: AttackedClaims,
+    believing: ReleaseRisk,
+    likeliest: RiskFigures,
+    powers: AdversaryPower,
+    *,
+    when: NDArray[np.int32] | None = None,
+    stays: "HospitalStays | None" = None,
+) -> list[ClaimsAttack]:
+    """Attack a release by all adversaries, in addition to those whose figures are measured already.
+
+    powers : of the plan's adversary, at any levels
+    when : (n_claims,) rank of each claim in time; without, nobody knows the order
+    stays : hospital stays among the claims, where they can be told
+    """
+    attacked = replace(attacked, cap=int(all_values(attacked.released.encoded).max(initial=0)))
+    found = []
+    for name, knowledge in KNOWLEDGE.items():
+        if knowledge.is_whole:
+            vars(attacked).pop("matching", None)  # others need few of its lists, and those of claims are as large
+        found.append(ClaimsAttack(name, simulate_adversary(attacked, knowledge, powers)))
+    if when is not None:
+        found.append(ClaimsAttack("values in their order (exact order)", exact_order(attacked, when)))
+    found += [
+        ClaimsAttack("flags believed", believing.flag_aware),
+        ClaimsAttack("flags believed where nobody fits", believing.fallback),
+        ClaimsAttack("flags believed, fewest missing", believing.nearest),
+        ClaimsAttack("picks the likeliest", likeliest),
+    ]
+    discharged = None if stays is None else discharge_database(attacked, stays)
+    return found if discharged is None else [*found, discharged]
+
+
+def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> RiskFigures:
+    """Simulate an adversary who knows the order of the drawn values: only patients with them in that order match.
 
     An upper end of what order adds: released rows are sorted by value, and only days since the first claim show an
     order. Ties in time are taken in the order of the rows. Every patient of a cell is compared with each draw, so large
     cells have fewer draws and a wider interval. ``when``: rank of each claim in time, (n_claims,).
     """
-    released, levels, settings = attacked.released, attacked.levels, attacked.settings
-    encoded = released.encoded
-    knowledge = DrawnKnowledge(encoded, attacked.power, settings.seed_of(1), released.patients)
+    released, levels, encoded = attacked.released, attacked.levels, attacked.released.encoded
+    knowledge = attacked.samples.with_power(attacked.power)
     drawn = np.bincount(knowledge.patients(0), minlength=encoded.n_patients) > 0  # of others nothing is known
     knowledge.__dict__["known"] = in_time(ReleasedClaims.everything(encoded).without_patients(~drawn), when)
     seen = in_time(released, when)
     cells = attacked.matching.cells(levels)
-    tables = [one.levels[level].astype(np.int64) for one, level in zip(encoded.claims, attacked.of_claims, strict=True)]
+    of_claims = levels[len(encoded.patients) :]
+    tables = [one.levels[level].astype(np.int64) for one, level in zip(encoded.claims, of_claims, strict=True)]
     at = np.concatenate([[0], np.cumsum([table.size for table in tables])])[:-1].astype(np.int64)
     recoding = Recoding(np.concatenate(tables), at)
     draws = knowledge.repeat(0)
     sizes = np.zeros(draws.patients.size, dtype=np.int64)
     mean = max(1.0, float(np.bincount(cells.of[cells.of >= 0])[cells.of[draws.patients]].mean()))
     n_draws = int(min(draws.patients.size, max(FEWEST, WORK // mean)))
-    with ThreadPoolExecutor(settings.threads) as pool:
+    with ThreadPoolExecutor(attacked.threads) as pool:
         count = partial(ordered_class_sizes, seen, cells, draws, recoding, sizes=sizes)
         # each span in its own part of the sizes
         list(pool.map(count, [(begin, min(begin + SPAN, n_draws)) for begin in range(0, n_draws, SPAN)]))
-    return ClaimsAttack("values in their order (exact order)", RiskFigures.of(sizes[:n_draws], settings.k))
+    return RiskFigures.of(sizes[:n_draws], attacked.plan.risk.k)
 
 
 def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
@@ -234,23 +221,21 @@ def discharge_database(attacked: AttackedClaims, stays: HospitalStays) -> Claims
     patients who are alike and have such a claim; one of them is taken at random. A stay of which something was omitted
     of the release is not found, and its match is wrong. None where fewer than k released patients have stays.
     """
-    released, settings = attacked.released, attacked.settings
-    encoded = released.encoded
+    released, encoded, k = attacked.released, attacked.released.encoded, attacked.plan.risk.k
     listed = released.patients & (np.bincount(encoded.owners[stays.claims], minlength=encoded.n_patients) > 0)
-    if not stays.columns or listed.sum() < settings.k:
+    n, others = int(listed.sum()), int((released.patients & ~listed).sum())
+    if not stays.columns or n < k:
         return None
     joined = join_columns(attacked, stays.columns)
-    (column,) = joined.encoded.claims
+    (column,) = joined.released.encoded.claims
     on_list = replace(column, values=np.where(stays.claims, column.values, np.int32(MISSING)))
-    power = listed.astype(np.int32)[:, None]
-    knowledge = DrawnKnowledge(replace(joined.encoded, claims=(on_list,)), power, settings.seed_of(1), listed)
-    levels = (*attacked.of_patients, 0)
-    risk = NodeRisk(Matching(joined, 1, settings.threads), knowledge, settings.k)
+    power, seed = listed.astype(np.int32)[:, None], attacked.plan.risk.seed_of(1)
+    knowledge = DrawnKnowledge(replace(joined.released.encoded, claims=(on_list,)), power, seed, listed)
+    figures = NodeRisk(joined.matching, knowledge, k).figures(joined.levels)
     # a share in whole percent; withheld where it could reveal fewer than k patients
-    n, others = int(listed.sum()), int(released.patients.sum()) - int(listed.sum())
-    share: Listed = "all" if others == 0 else "most" if others < settings.k else round(100 * n / (n + others))
+    share: Listed = "all" if others == 0 else "most" if others < k else round(100 * n / (n + others))
     names = tuple(encoded.claims[h].name for h in stays.columns)
-    return ClaimsAttack("discharge database", risk.figures(levels), names, share)
+    return ClaimsAttack("discharge database", figures, names, share)
 
 
 def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDArray[np.int64]) -> ClaimsAttack:
@@ -267,8 +252,7 @@ def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDA
     """
     ratio = np.ones(attacked.released.patients.size)
     ratio[patients] = (people.people - 1) / np.maximum(people.fellows - 1, 1)
-    risk = attacked.risk(attacked.power)
-    draws = risk.knowledge.repeat(0)
-    sizes = risk.class_sizes(attacked.levels, draws)
+    draws, k = attacked.samples.repeat(0), attacked.plan.risk.k
+    sizes = NodeRisk(attacked.matching, attacked.samples, k).class_sizes(attacked.levels, draws)
     estimated = np.where(sizes > 0, 1 + (sizes - 1) * ratio[draws.patients], 0.0)
-    return ClaimsAttack("counted in the population", RiskFigures.of(estimated, attacked.settings.k))
+    return ClaimsAttack("counted in the population", RiskFigures.of(estimated, k))

@@ -10,19 +10,20 @@ diversity", Nature 163:688.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.kernels.claim_draws import Draws, Known, draw_patients, draw_values
+from cloister.shapes.claims.format.plan import AdversaryPlan
 
 from .encode import EncodedClaims
 
-Rounding = Literal["ceil", "floor", "round"]
+Power = NDArray[np.int32]
+"""Values that are known, (n_patients, n_columns); of one column (n_patients,)."""
 
 NEARLY_WHOLE = 1e-9
 """What is so close to a whole number is one: 3.0000000001 is not rounded up to 4."""
@@ -41,33 +42,51 @@ def gather(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> Know
     return Known(starts, np.concatenate([values for _, values in parts]))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class AdversaryPower:
-    """The number of values that the adversary knows, by column.
+    """The number of values of each column that the adversary of a plan knows; each column and level is computed once.
 
-    simpson : (n_columns, n_patients) index D in [0, 1]: 1 where a patient has one value, nan where none
-    claims : (n_patients,) claims of each patient, at most ``cap``
+    It is larger for patients with many claims of low diversity. With eta the claims of a patient, at most ``cap``, pi
+    the diversity and r = eta / pi, it is (p_m - 1) r / max(r) + 1, rounded, where p_m is the ``power`` of the plan and
+    the maximum is over patients with pi > 0; p_m where pi = 0; then at most the patient's values that are not missing.
+
+    The paper computes it from the values as generalized. Where codes differ a lot and their groups do not, that is far
+    more than by the codes; so with the basis ``raw`` it is the higher of both, with ``node`` the paper's.
+
+    claims : before truncation
     cap : mean + 2 population standard deviations of the claims of patients who have any
-    power : (n_columns, n_patients) int32, number of values known; at most the patient's values that are not missing
     """
 
-    columns: tuple[str, ...]
-    simpson: NDArray[np.float64]
-    claims: NDArray[np.float64]
-    cap: float
-    power: NDArray[np.int32]
+    def __init__(self, claims: EncodedClaims, plan: AdversaryPlan) -> None:
+        self.claims, self.plan = claims, plan
+        counts = np.diff(claims.offsets).astype(np.float64)
+        having = counts[counts > 0]
+        self.cap = float(having.mean() + 2.0 * having.std()) if having.size else 0.0
+        self.eta = np.minimum(counts, self.cap)
+        self._columns: dict[tuple[int, int], Power] = {}
 
-    @property
-    def of_patients(self) -> NDArray[np.int32]:
-        """(n_patients, n_columns) the power, patient by patient."""
-        return np.ascontiguousarray(self.power.T)
+    def at(self, levels: Sequence[int] | None = None) -> Power:
+        """The power at levels of claims, (n_patients, n_columns); at base values by default."""
+        columns = [self._column(h, level) for h, level in enumerate(levels or [0] * len(self.claims.claims))]
+        if self.plan.basis == "raw":
+            columns = [np.maximum(own, self._column(h, 0)) for h, own in enumerate(columns)]
+        return np.stack(columns, axis=1)
+
+    def with_highest(self, power: int) -> "AdversaryPower":
+        """The same with another highest power."""
+        return AdversaryPower(self.claims, replace(self.plan, power=power))
+
+    def simpson(self, h: int, level: int = 0) -> NDArray[np.float64]:
+        """Simpson's index of the values of each patient in a column: 1 where all are one value, nan without any."""
+        known, pairs, equal = self._count_pairs(h, level)
+        return np.where(known == 0, np.nan, np.where(known == 1, 1.0, equal / np.maximum(pairs, 1)))
 
     def correlations(self) -> NDArray[np.float64]:
         """(n_columns, n_columns) Pearson correlations between diversities 1 - D, over patients who have values of both.
 
         nan where one of the two does not vary.
         """
-        size, diversity = len(self.columns), 1.0 - self.simpson
+        size = len(self.claims.claims)
+        diversity = 1.0 - np.stack([self.simpson(h) for h in range(size)])
         table = np.full((size, size), np.nan)
         for row in range(size):
             for column in range(row, size):
@@ -77,87 +96,32 @@ class AdversaryPower:
                     table[row, column] = table[column, row] = np.corrcoef(both[0], both[1])[0, 1]
         return table
 
-
-def adversary_power(
-    claims: EncodedClaims, highest: int = 5, rounding: Rounding = "ceil", levels: Sequence[int] | None = None
-) -> AdversaryPower:
-    """Return the number of values that the adversary knows: larger for patients with many claims of low diversity.
-
-    With eta the claims of a patient, pi the diversity and r = eta / pi, it is (p_m - 1) r / max(r) + 1, rounded, where
-    the maximum is over patients with pi > 0; p_m where pi = 0; then at most the patient's values that are not missing.
-
-    claims : before truncation
-    highest : p_m, at least 1
-    levels : of the quasi-identifiers of claims; base values by default, so that the power is the same at every node
-    """
-    eta, cap = _cap_claims(claims)
-    found = [
-        _of_column(claims, eta, h, 0 if levels is None else levels[h], highest, rounding)
-        for h in range(len(claims.claims))
-    ]
-    simpson, powers = (np.stack(own) for own in zip(*found, strict=True))
-    return AdversaryPower(tuple(column.name for column in claims.claims), simpson, eta, cap, powers)
-
-
-def _cap_claims(claims: EncodedClaims) -> tuple[NDArray[np.float64], float]:
-    """Claims of each patient, at most mean + 2 standard deviations, which is returned as well."""
-    counts = np.diff(claims.offsets).astype(np.float64)
-    having = counts[counts > 0]
-    cap = float(having.mean() + 2.0 * having.std()) if having.size else 0.0
-    return np.minimum(counts, cap), cap
-
-
-def _of_column(
-    claims: EncodedClaims, eta: NDArray[np.float64], h: int, level: int, highest: int, rounding: Rounding
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Simpson's index and power of each patient in one column, from its values at a level."""
-    # of each patient: values that are not missing (N), pairs of them, N (N - 1), and pairs of equal ones
-    ordered = claims.sorted_values[h]
-    labels = claims.claims[h].levels[level][np.argsort(ordered.numbers)][ordered.values]
-    known = np.diff(ordered.starts)
-    # values of one label are neighbours, so that each run of a patient is of another label
-    begins = np.diff(labels, prepend=-1) != 0
-    begins[ordered.starts[:-1][known > 0]] = True
-    runs = np.flatnonzero(begins)
-    times = np.diff(runs, append=labels.size)
-    equal = np.diff(np.concatenate([[0], np.cumsum(times * (times - 1))])[np.searchsorted(runs, ordered.starts)])
-    pairs = known * (known - 1)
-    index = np.where(known == 1, 1.0, equal / np.maximum(pairs, 1))
-    varies = pairs > equal
-    ratio = eta[varies] * pairs[varies] / (pairs - equal)[varies]
-    power = np.full(eta.size, float(highest))
-    power[varies] = (highest - 1) * (ratio / ratio.max(initial=0.0)) + 1.0
-    if rounding == "ceil":
-        whole = np.ceil(power - NEARLY_WHOLE)
-    else:
-        whole = np.floor(power + (0.5 if rounding == "round" else 0.0) + NEARLY_WHOLE)
-    return np.where(known == 0, np.nan, index), np.minimum(whole.astype(np.int64), known).astype(np.int32)
-
-
-class PowerByLevel:
-    """The power against a release at some levels of claims; each column and level is computed once.
-
-    The paper computes the power from the values as generalized. Where codes differ a lot and their groups do not, that
-    is far more than by the codes; so with the basis ``raw`` it is the higher of both, with ``node`` the paper's.
-    """
-
-    def __init__(self, claims: EncodedClaims, highest: int, rounding: Rounding, basis: Literal["raw", "node"]) -> None:
-        self.claims, self.highest, self.rounding, self.basis = claims, highest, rounding, basis
-        self._eta, _ = _cap_claims(claims)
-        self._columns: dict[tuple[int, int], NDArray[np.int32]] = {}
-
-    def at(self, levels: Sequence[int]) -> NDArray[np.int32]:
-        """The power at the levels of claims, (n_patients, n_columns)."""
-        columns = [self._column(h, level) for h, level in enumerate(levels)]
-        if self.basis == "raw":
-            columns = [np.maximum(own, self._column(h, 0)) for h, own in enumerate(columns)]
-        return np.stack(columns, axis=1)
-
-    def _column(self, h: int, level: int) -> NDArray[np.int32]:
+    def _column(self, h: int, level: int) -> Power:
         if (h, level) not in self._columns:
-            found = _of_column(self.claims, self._eta, h, level, self.highest, self.rounding)
-            self._columns[h, level] = found[1]
+            known, pairs, equal = self._count_pairs(h, level)
+            varies = pairs > equal
+            ratio = self.eta[varies] * pairs[varies] / (pairs - equal)[varies]
+            power = np.full(self.eta.size, float(self.plan.power))
+            power[varies] = (self.plan.power - 1) * (ratio / ratio.max(initial=0.0)) + 1.0
+            if self.plan.rounding == "ceil":
+                whole = np.ceil(power - NEARLY_WHOLE)
+            else:
+                whole = np.floor(power + (0.5 if self.plan.rounding == "round" else 0.0) + NEARLY_WHOLE)
+            self._columns[h, level] = np.minimum(whole.astype(np.int64), known).astype(np.int32)
         return self._columns[h, level]
+
+    def _count_pairs(self, h: int, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Values of each patient that are not missing (N), pairs of them, N (N - 1), and pairs of equal ones."""
+        ordered = self.claims.sorted_values[h]
+        labels = self.claims.claims[h].levels[level][np.argsort(ordered.numbers)][ordered.values]
+        known = np.diff(ordered.starts)
+        # values of one label are neighbours, so that each run of a patient is of another label
+        begins = np.diff(labels, prepend=-1) != 0
+        begins[ordered.starts[:-1][known > 0]] = True
+        runs = np.flatnonzero(begins)
+        times = np.diff(runs, append=labels.size)
+        equal = np.diff(np.concatenate([[0], np.cumsum(times * (times - 1))])[np.searchsorted(runs, ordered.starts)])
+        return known, known * (known - 1), equal
 
 
 class DrawnKnowledge:
@@ -176,7 +140,7 @@ class DrawnKnowledge:
     def __init__(
         self,
         encoded: EncodedClaims,
-        power: NDArray[np.int32],
+        power: Power,
         seed: int,
         eligible: NDArray[np.bool_] | None = None,
         draws: int = REPEAT,
@@ -218,7 +182,7 @@ class DrawnKnowledge:
         ]
         return interleave_draws(parts)
 
-    def with_power(self, power: NDArray[np.int32], draws: int | None = None) -> "DrawnKnowledge":
+    def with_power(self, power: Power, draws: int | None = None) -> "DrawnKnowledge":
         """Samples by another power; where a patient's power is the same, the same samples. Repeats of so many draws."""
         other = DrawnKnowledge(self.encoded, power, self.seed, self.eligible, draws or self.draws)
         other.__dict__["known"] = self.known

@@ -1,19 +1,20 @@
 """The order of truncating claims (step 7), and the truncation level and node with the least loss (step 10)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
+from cloister.shapes.claims.format.plan import ClaimsPlan
 
-from .adversary_draws import DrawnKnowledge
-from .encode import MISSING, EncodedClaims
+from .adversary_draws import AdversaryPower, DrawnKnowledge, Power
+from .encode import MISSING, EncodedClaims, distinct
 from .lattice_search import Budget, LatticeResult, Node, search_lattice
 from .matching import Matching, ReleasedClaims, label_losses, level_losses
-from .risk import Basis, NodeRisk, PowerAt, RiskFigures, RiskSettings
+from .risk import AttackedClaims, Basis, NodeRisk, RiskFigures
 
 Bounds = Sequence[tuple[int, int]]
 
@@ -79,9 +80,8 @@ def _scores(claims: EncodedClaims) -> NDArray[np.float64]:
     least = np.full(claims.n_claims, claims.n_patients, dtype=np.int64)
     for column in claims.claims:
         known = column.values != MISSING
-        pairs = np.sort(claims.owners[known] * column.n_values + column.values[known])
-        first = np.diff(pairs, prepend=-1) != 0  # np.unique hashes, which takes a hundred times as long
-        n_patients = np.bincount(pairs[first] % max(column.n_values, 1), minlength=column.n_values)
+        pairs = distinct(claims.owners[known] * column.n_values + column.values[known])
+        n_patients = np.bincount(pairs % max(column.n_values, 1), minlength=column.n_values)
         least[known] = np.minimum(least[known], n_patients[column.values[known]] - 1)
     scores: NDArray[np.float64] = 1.0 - least / max(claims.n_patients, 1)
     return scores
@@ -144,34 +144,32 @@ class Chooser:
     nodes, so it alone rules out nodes that were not measured. With ``search.miss_test = "node"`` the second decides
     alone, for lattices so small that all nodes that lose less can be measured. Not promised: exactness; answers are
     those of a simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no
-    better one where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about
+    better one where the plan bounds the search and the bound ended it, which ``is_optimal`` then says. Cost: about
     2,500 nodes of half a million measured, by a few hundred draws each.
 
-    power : (n_patients, n_columns) adversary's power from base values
+    powers : of the adversary of the plan, at base values and at those of a node
     bounds : lowest and highest level of each column
-    power_at : the power as computed from the values of a node, for the paper's test; ``power`` by default
-    cap : highest power of any node, as far as it is known
     """
 
     def __init__(
         self,
         encoded: EncodedClaims,
-        truncation: Truncation,
-        power: NDArray[np.int32],
-        settings: RiskSettings,
-        *,
+        powers: AdversaryPower,
+        plan: ClaimsPlan,
         bounds: Bounds | None = None,
-        weights: Sequence[float] | None = None,
-        power_at: PowerAt | None = None,
-        cap: int = 0,
+        threads: int = 1,
     ) -> None:
-        self.encoded, self.truncation, self.settings = encoded, truncation, settings
+        self.encoded, self.powers, self.plan, self.threads = encoded, powers, plan, threads
         self.bounds = bounds or [(0, column.n_levels - 1) for column in encoded.columns]
-        self.weights, self.power_at = weights, power_at
-        self.knowledge = DrawnKnowledge(encoded, power, settings.risk.seed, draws=settings.risk.draws)
-        self.cap = max(self.knowledge.cap, cap)
-        self.budget = Budget(settings.search.nodes, settings.search.time_limit_s)
+        self.percentiles = sorted(set(plan.truncation.levels), reverse=True)
+        self.truncation = truncation(encoded)
+        self.knowledge = DrawnKnowledge(encoded, powers.at(), plan.risk.seed, draws=plan.risk.draws)
+        self.renew_budget()
         self._levels: dict[float, TruncationLevel] = {}
+
+    def renew_budget(self) -> None:
+        """Allow as many nodes and seconds from now on as the plan does."""
+        self.budget = Budget(self.plan.search.nodes, self.plan.search.time_limit_s)
 
     def level(self, percentile: float) -> "TruncationLevel":
         """One truncation level; the last two are kept, since lists of patients are large."""
@@ -187,50 +185,54 @@ class Chooser:
         # levels hold the chooser that holds them, so that Python alone would find them late
         self._levels.clear()
 
-    def first(self, percentile: float, max_sup: float) -> tuple[Node, TruncationTried]:
-        """The node of one truncation level that loses least of those that pass; the highest levels if none does."""
-        level = self.level(percentile)
-        result = level.search(max_sup, np.inf, self.budget)
-        top = tuple(high for _, high in self.bounds)
-        tried = TruncationTried(percentile, int((~level.released.claims).sum()), result)
-        return (top if result.levels is None else result.levels), tried
+    def power_at(self, levels: Node) -> Power:
+        """The power of the adversary of the plan at a node."""
+        return self.powers.at(levels[len(self.encoded.patients) :])
+
+    def attack(self, released: ReleasedClaims, levels: Node) -> AttackedClaims:
+        """Return a release, ready to be attacked by the adversary of the plan."""
+        return AttackedClaims(released, levels, self.power_at(levels), self.plan, self.threads)
+
+    def move_columns(self, node: Node, steps: Sequence[int], columns: list[int] | None = None) -> Iterator[Node]:
+        """Yield the nodes in the bounds that differ by one of these steps in one column, any by default."""
+        for j, (low, high) in enumerate(self.bounds):
+            if columns is None or j in columns:
+                for level in (node[j] + step for step in steps):
+                    if low <= level <= high:
+                        yield (*node[:j], level, *node[j + 1 :])
 
     def choose(self, max_sup: float) -> NodeChoice:
         """Return the choice by this MaxSup; `NoSafeRelease` where no node passes, or none was found in time."""
         tried: list[TruncationTried] = []
         best: tuple[Node, float] | None = None
         loss = np.inf
-        percentiles = sorted(set(self.settings.truncation.levels), reverse=True)
-        for percentile in percentiles:
-            level = self.level(percentile)
-            result = level.search(max_sup, loss, self.budget)
-            if result.levels is not None:
-                best, loss = (result.levels, percentile), result.loss
-            tried.append(TruncationTried(percentile, int((~level.released.claims).sum()), result))
+        for percentile in self.percentiles:
+            tried.append(self.level(percentile).search(max_sup, loss))
+            if tried[-1].result.levels is not None:
+                best, loss = (tried[-1].result.levels, percentile), tried[-1].result.loss
             if self.budget.is_spent:
                 break
-        is_optimal = len(tried) == len(percentiles) and all(one.result.is_complete for one in tried)
+        is_optimal = len(tried) == len(self.percentiles) and all(one.result.is_complete for one in tried)
         if best is None:
             raise _none_found(tried, max_sup, is_complete=is_optimal)
         levels, percentile = best
-        chosen = self.level(percentile)
-        return NodeChoice(levels, percentile, loss, chosen.released, tuple(tried), chosen.around(levels), is_optimal)
+        return self.level(percentile).as_choice(levels, loss, tried, is_optimal=is_optimal)
 
 
 class TruncationLevel:
     """One truncation level, ready for the search: its lists of patients are built once."""
 
     def __init__(self, chooser: Chooser, percentile: float) -> None:
-        self.chooser, self.percentile, settings = chooser, percentile, chooser.settings
+        self.chooser, self.percentile, plan = chooser, percentile, chooser.plan
         self.released = ReleasedClaims.everything(chooser.encoded, chooser.truncation.mark_kept(percentile))
-        self.losses = level_losses(self.released, chooser.weights)
-        self.matching = Matching(self.released, chooser.cap, settings.threads)
+        self.losses = level_losses(self.released, plan.weights)
+        self.matching = Matching(self.released, plan.adversary.power, chooser.threads)
         self._costs: dict[tuple[int, int], NDArray[np.float64]] = {}
-        self.raw = NodeRisk(self.matching, chooser.knowledge, settings.k, Basis.RAW)
+        self.raw = NodeRisk(self.matching, chooser.knowledge, plan.risk.k, Basis.RAW)
 
-    def search(self, max_sup: float, bound: float, budget: Budget) -> LatticeResult:
+    def search(self, max_sup: float, bound: float = np.inf) -> TruncationTried:
         """Search for a node by both tests; levels are counted from the lowest allowed within the search only."""
-        bounds, is_node_alone = self.chooser.bounds, self.chooser.settings.search.miss_test == "node"
+        bounds, is_node_alone = self.chooser.bounds, self.chooser.plan.search.miss_test == "node"
 
         def raised(node: Node) -> Node:
             return tuple(low + own for (low, _), own in zip(bounds, node, strict=True))
@@ -239,23 +241,20 @@ class TruncationLevel:
             [own[low : high + 1] for own, (low, high) in zip(self.losses.by_level, bounds, strict=True)],
             # with misses decided on base values, what passes is inherited by coarser nodes; the paper's test is not:
             # where it alone decides, no node rules out another
-            lambda node: is_node_alone or self.raw.flag_rate(raised(node), max_sup).is_candidate,
-            lambda node: self.by_node(raised(node)).flag_rate(raised(node), max_sup).is_candidate,
+            lambda node: is_node_alone or self.raw.is_candidate(raised(node), max_sup),
+            lambda node: self.by_node(raised(node)).is_candidate(raised(node), max_sup),
             fixed=self.losses.fixed,
             bound=bound,
-            budget=budget,
+            budget=self.chooser.budget,
         )
-        return result if result.levels is None else replace(result, levels=raised(result.levels))
+        if result.levels is not None:
+            result = replace(result, levels=raised(result.levels))
+        return TruncationTried(self.percentile, int((~self.released.claims).sum()), result)
 
     def by_node(self, levels: Node, n_draws: int | None = None) -> NodeRisk:
-        """The paper's test of a node; ``n_draws``: in one repeat, if not as the settings say."""
-        knowledge, matching, settings = self.chooser.knowledge, self.matching, self.chooser.settings
-        if self.chooser.power_at is not None or n_draws not in (None, knowledge.draws):
-            power_at = self.chooser.power_at
-            knowledge = knowledge.with_power(knowledge.power if power_at is None else power_at(levels), n_draws)
-            if knowledge.cap > matching.cap:
-                matching = Matching(self.released, knowledge.cap, settings.threads)
-        return NodeRisk(matching, knowledge, settings.k, Basis.NODE)
+        """The paper's test of a node; ``n_draws``: in one repeat, if not as the plan says."""
+        knowledge = self.chooser.knowledge.with_power(self.chooser.power_at(levels), n_draws)
+        return NodeRisk(self.matching, knowledge, self.chooser.plan.risk.k, Basis.NODE)
 
     def label_costs(self, levels: Node) -> NDArray[np.float64]:
         """What suppressing each label at the levels of claims adds to the loss, by its number in `Matching.lists`."""
@@ -263,28 +262,17 @@ class TruncationLevel:
         for pair in enumerate(levels[len(self.chooser.encoded.patients) :]):
             if pair not in self._costs:
                 # one more, which marks the end of a column
-                self._costs[pair] = np.append(label_losses(self.released, *pair, self.chooser.weights), 0.0)
+                self._costs[pair] = np.append(label_losses(self.released, *pair, self.chooser.plan.weights), 0.0)
             found.append(self._costs[pair])
         return np.concatenate(found)
 
-    def around(self, levels: Node) -> tuple[NodeTest, ...]:
-        """Judge the node and its neighbours, one level up or down in one column."""
-        nodes = [levels]
-        for j, (low, high) in enumerate(self.chooser.bounds):
-            near = (own for own in (levels[j] - 1, levels[j] + 1) if low <= own <= high)
-            nodes += [(*levels[:j], own, *levels[j + 1 :]) for own in near]
-        return tuple(self._test(node) for node in nodes)
-
-    def _test(self, levels: Node) -> NodeTest:
-        """Figures of a node by both tests; classes are counted once where both make the same draws."""
-        draws, node, k = self.chooser.knowledge.repeat(0), self.by_node(levels), self.chooser.settings.k
-        sizes = node.class_sizes(levels, node.knowledge.repeat(0))
-        if self.chooser.power_at is None:
-            # what base values hold, coarser ones hold as well
-            raw = np.where(self.matching.mark_contained([0] * len(levels), draws), sizes, 0)
-        else:
-            raw = self.matching.sizes(levels, draws, self.raw.mark_contained(levels, 0))
-        return NodeTest(levels, self.losses.of(levels), RiskFigures.of(raw, k), RiskFigures.of(sizes, k))
+    def as_choice(self, levels: Node, loss: float, tried: Sequence[TruncationTried], *, is_optimal: bool) -> NodeChoice:
+        """Return a node as the choice; it and its neighbours, a level up or down in one column, are judged."""
+        around = tuple(
+            NodeTest(node, self.losses.of(node), self.raw.figures(node), self.by_node(node).figures(node))
+            for node in (levels, *self.chooser.move_columns(levels, (-1, 1)))
+        )
+        return NodeChoice(levels, self.percentile, loss, self.released, tuple(tried), around, is_optimal)
 
 
 def _none_found(tried: Sequence[TruncationTried], max_sup: float, *, is_complete: bool) -> NoSafeRelease:

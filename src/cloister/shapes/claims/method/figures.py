@@ -7,12 +7,11 @@ would reveal the few who were omitted in between: so steps that describe what is
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.io.columns import code_texts
 from cloister.release.masking import WITHHELD, below
@@ -21,7 +20,6 @@ from cloister.shapes.claims.format.data import Claims, Step, StepLine, dates_of,
 from cloister.shapes.claims.format.facts import HIDDEN, SUPPRESSION, ClaimsFacts, DerivedClaims
 from cloister.shapes.claims.format.manifest import (
     DIGITS,
-    Adversary,
     ChosenLevels,
     ClaimsRecords,
     ClaimsRisk,
@@ -36,35 +34,21 @@ from cloister.shapes.claims.format.manifest import (
     VoterList,
     is_mean_loss,
 )
-from cloister.shapes.claims.format.plan import AdversaryPlan, ClaimsPlan
+from cloister.shapes.claims.format.plan import ClaimsPlan
 from cloister.shapes.claims.format.population import PeopleCounted
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, QUASI, TABLES, ClaimsForm, plan_published
 from cloister.shapes.claims.format.representativeness import PreprocessedClaims, compare_variables
 
-from .adversaries import (
-    AttackedClaims,
-    ClaimsAttack,
-    HospitalStays,
-    Power,
-    all_values,
-    constant_power,
-    discharge_database,
-    exact_order,
-    in_population,
-    jointly,
-    round_figures,
-    stays_of,
-    whole_claims,
-)
-from .adversary_draws import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
+from .adversaries import ClaimsAttack, attacks_on, in_population, round_figures, stays_of
+from .adversary_draws import REPEAT, AdversaryPower
 from .choice import NodeChoice
 from .encode import EncodedClaims, EncodedColumn
 from .lattice_search import Node
-from .matching import Matching, ReleasedClaims, information_kept, level_losses, mean_loss, released_alone, weights_of
+from .matching import ReleasedClaims, information_kept, level_losses, mean_loss, released_alone
 from .prepare import DescribedClaims
 from .protect import ProtectedClaims
 from .release import ReleaseTables
-from .risk import NodeRisk, ReleaseRisk, RiskFigures, RiskSettings
+from .risk import AttackedClaims, NodeRisk, RiskFigures
 
 TRUNCATION = "7 truncation"
 PATIENTS_LEFT_OUT, CLAIMS_LEFT_OUT = "patients left out", "claims left out"
@@ -78,11 +62,8 @@ REPEATS = 5
 NEARLY = 1e-9
 """A share that is so close to a whole percent is one."""
 
-POWERS: Mapping[Adversary, int] = {"power up to 5": 5, "power up to 10": 10, "power up to 15": 15, "power up to 20": 20}
-"""Highest powers that are tried besides the plan's."""
 
-
-def as_released(laid: ReleaseTables, adversary: AdversaryPlan, settings: RiskSettings) -> RiskFigures:
+def attack_as_released(laid: ReleaseTables, plan: ClaimsPlan, threads: int) -> RiskFigures:
     """Attack a release by values drawn from the released claims, as many as the power of released values is."""
     files, columns = laid.files, []
     for table in TABLES:
@@ -93,70 +74,36 @@ def as_released(laid: ReleaseTables, adversary: AdversaryPlan, settings: RiskSet
         columns.append(tuple(own))
     counts = np.bincount(files.owners, minlength=files.patients.height)
     encoded = EncodedClaims(columns[0], columns[1], np.concatenate(([0], np.cumsum(counts))).astype(np.int64))
-    power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
-    knowledge = DrawnKnowledge(encoded, power, settings.seed_of(PURPOSE))
-    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, settings.threads)
-    return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
-
-
-def attacks_on(
-    attacked: AttackedClaims,
-    believing: ReleaseRisk,
-    likeliest: RiskFigures,
-    *,
-    powers: Mapping[Adversary, Power] | None = None,
-    when: NDArray[np.int32] | None = None,
-    stays: HospitalStays | None = None,
-) -> list[ClaimsAttack]:
-    """Attack a release by all adversaries, in addition to two whose figures are measured already.
-
-    powers : other powers of the paper's adversary to try
-    when : (n_claims,) rank of each claim in time; without, nobody knows the order
-    stays : hospital stays among the claims, where they can be told
-    """
-    encoded = attacked.released.encoded
-    tried: dict[Adversary, Power] = {
-        **(powers or {}),
-        "one value of each column": constant_power(encoded, 1),
-        "five values of each column": constant_power(encoded, 5),
-        "all values": all_values(encoded),
-    }
-    discharged = None if stays is None else discharge_database(attacked, stays)
-    return [
-        *jointly(attacked),
-        *(ClaimsAttack(name, attacked.figures(power)) for name, power in tried.items()),
-        whole_claims(attacked),
-        *([] if when is None else [exact_order(attacked, when)]),
-        ClaimsAttack("flags believed", believing.flag_aware),
-        ClaimsAttack("flags believed where nobody fits", believing.fallback),
-        ClaimsAttack("flags believed, fewest missing", believing.nearest),
-        ClaimsAttack("picks the likeliest", likeliest),
-        *([] if discharged is None else [discharged]),
-    ]
+    levels, power = (0,) * len(encoded.columns), AdversaryPower(encoded, plan.adversary).at()
+    attacked = AttackedClaims(ReleasedClaims.everything(encoded), levels, power, plan, threads)
+    return NodeRisk(attacked.matching, attacked.knowledge(PURPOSE, REPEAT), plan.risk.k).figures(levels, REPEATS)
 
 
 def evaluate(
     prepared: PreprocessedClaims, protected: ProtectedClaims, laid: ReleaseTables, people: PeopleCounted | None
 ) -> list[ClaimsAttack]:
     """Attack a release by all adversaries; within the population, if there is a register of its people."""
-    data, encoding, suppression = prepared.claims, protected.encoding, protected.suppression
-    claims, asked = encoding.claims, data.plan.adversary
-    own = suppression.levels[len(claims.patients) :]
-    attacked = AttackedClaims(suppression.released, suppression.levels, protected.settings, protected.power)
-    powers = {name: PowerByLevel(claims, most, asked.rounding, asked.basis).at(own) for name, most in POWERS.items()}
-    date, when = data.plan.claims.column("date"), None
+    data, encoding, found = prepared.claims, protected.encoding, protected.suppression
+    claims, plan = encoding.claims, data.plan
+    attacked = AttackedClaims(found.released, found.levels, found.power, plan, protected.threads)
+    date, when = plan.claims.column("date"), None
     if date is not None:
         days = dates_of(data.claims[date], "claims").gather(pl.Series(encoding.claim_rows))
         when = days.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
-    found = attacks_on(
-        attacked, suppression.risk, suppression.likeliest, powers=powers, when=when, stays=stays_of(claims, data.plan)
+    attacks = attacks_on(
+        attacked,
+        found.risk,
+        found.likeliest,
+        AdversaryPower(claims, plan.adversary),
+        when=when,
+        stays=stays_of(claims, plan),
     )
-    return found if people is None else [*found, in_population(attacked, people, laid.patients)]
+    return attacks if people is None else [*attacks, in_population(attacked, people, laid.patients)]
 
 
-def correlations_of(adversary: AdversaryPower) -> dict[str, dict[str, float | None]]:
+def correlations_of(protected: ProtectedClaims) -> dict[str, dict[str, float | None]]:
     """Return correlations between the diversities of columns, to two decimals."""
-    table, names = adversary.correlations(), adversary.columns
+    table, names = protected.correlations, [column.name for column in protected.encoding.claims.claims]
     return {
         own: {other: None if math.isnan(table[i, j]) else round(float(table[i, j]), 2) for j, other in enumerate(names)}
         for i, own in enumerate(names)
@@ -168,10 +115,6 @@ def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, 
     n, names = len(encoded.patients), [column.name for column in encoded.columns]
     places = [f"{name} of {PATIENTS if place < n else CLAIMS}" for place, name in enumerate(names)]
 
-    def levels(node: Node) -> dict[str, dict[str, int]]:
-        both = list(zip(names, node, strict=True))
-        return {PATIENTS: dict(both[:n]), CLAIMS: dict(both[n:])}
-
     def flags(figures: RiskFigures) -> dict[str, object]:
         return {name: round_figures(figures)[name] for name in ("flag_rate", "flag_interval", "draws")}
 
@@ -182,10 +125,11 @@ def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, 
             for place, own, chosen in zip(places, one.levels, choice.levels, strict=True)
             if own != chosen
         ]
+        levels = list(zip(names, one.levels, strict=True))
         found.append(
             {
                 "node": moved[0] if moved else "as chosen",
-                "levels": levels(one.levels),
+                "levels": {PATIENTS: dict(levels[:n]), CLAIMS: dict(levels[n:])},
                 "loss": math.ceil(100 * one.loss) / 100,
                 "raw": flags(one.raw),
                 "paper": flags(one.node),
@@ -196,21 +140,19 @@ def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, 
 
 def risk_of_release(protected: ProtectedClaims, laid: ReleaseTables, plan: ClaimsPlan) -> ClaimsRisk:
     """Return the risk in its published form."""
-    risk, settings = protected.suppression.risk, protected.settings
+    found, risk = protected.suppression, protected.suppression.risk
     return ClaimsRisk(
         **round_figures(risk.exact),
-        threshold=settings.risk.threshold,
-        k=settings.k,
+        threshold=plan.risk.threshold,
+        k=plan.risk.k,
         flag_aware=FlagAwareFigures(
             **round_figures(risk.flag_aware),
             highest=round(risk.believing_flags, DIGITS),
             limit=plan.adversary.flag_aware,
         ),
-        likeliest=MaximumLikelihoodFigures(
-            **round_figures(protected.suppression.likeliest), limit=plan.adversary.likeliest
-        ),
-        known=protected.known,
-        as_released=SimulatedFigures(**round_figures(as_released(laid, plan.adversary, settings))),
+        likeliest=MaximumLikelihoodFigures(**round_figures(found.likeliest), limit=plan.adversary.likeliest),
+        known=round(float(found.power[found.released.patients].mean()), 1),
+        as_released=SimulatedFigures(**round_figures(attack_as_released(laid, plan, protected.threads))),
     )
 
 
@@ -237,7 +179,7 @@ def describe_claims(
         kept=_information_kept(suppression.released, suppression.levels, form),
     )
     chosen = ChosenLevels(
-        max_flag_rate=protected.settings.risk.max_flag_rate,
+        max_flag_rate=protected.max_flag_rate,
         truncation=_percentile(choice.truncation),
         levels=Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
         optimal=choice.is_optimal,
@@ -265,11 +207,10 @@ def describe_claims(
 
 def _losses(protected: ProtectedClaims, plan: ClaimsPlan) -> tuple[float, float]:
     """The loss that was minimized, and the mean of the columns, as they are published: rounded up to hundredths."""
-    found, claims = protected.suppression, protected.encoding.claims
-    released, loss = found.released, found.loss
-    if 0 < int(found.patients.sum()) < protected.settings.k:  # so few that losses would reveal them: of the others
+    found, released, loss = protected.suppression, protected.suppression.released, protected.suppression.loss
+    if 0 < int(found.patients.sum()) < plan.risk.k:  # so few that losses would reveal them: of the others
         released = released_alone(released)
-        loss = level_losses(released, weights_of(claims, plan.weights)).of(found.levels)
+        loss = level_losses(released, plan.weights).of(found.levels)
     mean = loss if is_mean_loss(plan) else mean_loss(released, found.levels)
     return published_loss(loss), published_loss(mean)
 
@@ -300,7 +241,7 @@ def exact_figures(data: Claims, prepared: DescribedClaims, protected: ProtectedC
         "loss": suppression.loss,
         "mean_loss": mean_loss(suppression.released, suppression.levels),
         "rounds": suppression.rounds,
-        "to_keep": [one.sentence(protected.settings.risk.threshold) for one in protected.remedies],
+        "to_keep": [one.sentence(data.plan.risk.threshold) for one in protected.remedies],
         "before_suppression": round_figures(suppression.before.exact),
         "representativeness": vars(prepared.representativeness),
         "claims_lost": {_percentile(one.percentile): one.claims_lost for one in tried},
@@ -313,7 +254,7 @@ def exact_figures(data: Claims, prepared: DescribedClaims, protected: ProtectedC
             for one in tried
         ],
         "around": neighbours_of(protected.choice, protected.encoding.claims),
-        "diversity": correlations_of(protected.adversary),
+        "diversity": correlations_of(protected),
     }
 
 

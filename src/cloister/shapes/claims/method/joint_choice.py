@@ -8,20 +8,29 @@ Most nodes are ruled out by what their levels lose, or by a look at a few draws 
 are estimated by all draws, and who may be the best by several times as many. So the cost depends on the number of
 draws, which the width of an interval sets, and hardly on the number of patients. What is released is measured on other
 draws in any case, and further suppressed where that is needed.
+
+A label that is suppressed is suppressed in all claims: a draw that holds it is missed, and no class of others becomes
+smaller, so that what one label does is never undone by another. Labels are a greedy, lazily updated cover of the
+flagged draws. Only rare ones are taken: without a common one, nearly every draw would be missed, and who believes flags
+would know as much as before.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import heapq
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.kernels.claim_draws import Draws, Recoding
+
 from .adversary_draws import chosen_draws
 from .choice import Chooser, NodeChoice, TruncationLevel, TruncationTried
-from .label_suppression import RARE, DrawnLabels, greedy_cover, without_labels
+from .encode import EncodedClaims, distinct
 from .lattice_search import Node
 from .risk import release_risk, risk_of
 
+Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 LOOK = 1_000
@@ -43,6 +52,12 @@ LIKELY = 0.4
 GIVEN_UP = 5
 """Columns, those of which most is kept, each of which is given up to see what else could be kept."""
 
+RARE = 0.25
+"""Share of the patients who have a label at most for it to be rare."""
+
+NOTHING = 1e-12
+"""What a label costs at least, so that gains per cost can be compared."""
+
 LARGE = 50
 """Classes are counted up to so many times k: what they add to the mean risk beyond is next to nothing."""
 
@@ -55,7 +70,6 @@ class JointCandidate:
     flag_rate : before suppression
     labels : of each column of claims, whether each label of its level is suppressed
     total : loss with suppression; infinite where rare labels do not suffice
-    believed : mean risk after suppression by who knows what is suppressed
     """
 
     levels: Node
@@ -64,10 +78,9 @@ class JointCandidate:
     flag_rate: float
     labels: tuple[Flags, ...]
     total: float
-    believed: float
 
 
-class JointChooser:
+class JointSearch:
     """Search for nodes of small total loss.
 
     *Guarantee*: none; candidates are estimates, and `suppress` decides. The first node is the one that loses least of
@@ -77,7 +90,7 @@ class JointChooser:
     """
 
     def __init__(self, chooser: Chooser) -> None:
-        self.chooser, self.settings = chooser, chooser.settings
+        self.chooser, self.plan = chooser, chooser.plan
         self._looks: dict[tuple[Node, float], JointCandidate] = {}
         self._confirmed: dict[tuple[Node, float], JointCandidate | None] = {}
         self._tried: tuple[TruncationTried, ...] = ()
@@ -86,10 +99,10 @@ class JointChooser:
     def candidates(self) -> list[JointCandidate]:
         """The nodes that were found to be fit for release, the least total loss first."""
         if not self._looks:
-            percentile = max(self.settings.truncation.levels)
-            start, tried = self.chooser.first(percentile, self.settings.risk.threshold)
+            percentile, highest = self.chooser.percentiles[0], tuple(high for _, high in self.chooser.bounds)
+            tried = self.chooser.level(percentile).search(self.plan.risk.threshold)
             self._tried = (tried,)
-            best = self._descend(start, percentile, None)
+            best = self._descend(tried.result.levels or highest, percentile, None)
             was: JointCandidate | None = None
             while best is not None and best is not was:
                 was = best = self._climb(best)
@@ -104,9 +117,7 @@ class JointChooser:
     def choice_of(self, candidate: JointCandidate) -> NodeChoice:
         """The candidate as a choice."""
         level = self.chooser.level(candidate.percentile)
-        levels, loss = candidate.levels, candidate.loss
-        around = level.around(levels)
-        return NodeChoice(levels, candidate.percentile, loss, level.released, self._tried, around, self.is_complete)
+        return level.as_choice(candidate.levels, candidate.loss, self._tried, is_optimal=self.is_complete)
 
     def _look(self, node: Node, percentile: float) -> JointCandidate | None:
         """What few draws say of a node; None where the budget is spent."""
@@ -114,8 +125,7 @@ class JointChooser:
             if not self.chooser.budget.spend():
                 self.is_complete = False
                 return None
-            level = self.chooser.level(percentile)
-            self._looks[node, percentile] = estimate_cost(self.chooser, level, node, LOOK, EASY_AIM)
+            self._looks[node, percentile] = estimate_cost(self.chooser.level(percentile), node, LOOK, EASY_AIM)
         return self._looks[node, percentile]
 
     def _better(self, node: Node, percentile: float, best: JointCandidate | None) -> JointCandidate | None:
@@ -134,17 +144,15 @@ class JointChooser:
         Not all who fit what is left have a flag, so that the risk by who believes flags is measured as it is later.
         """
         if (node, percentile) not in self._confirmed:
-            level, settings = self.chooser.level(percentile), self.settings
-            if estimate_cost(self.chooser, level, node, settings.risk.draws, AIM).total >= least:
+            level, risk = self.chooser.level(percentile), self.plan.risk
+            if estimate_cost(level, node, risk.draws, AIM).total >= least:
                 return None
-            one = estimate_cost(self.chooser, level, node, CLOSER * settings.risk.draws, CLOSE_AIM)
+            one = estimate_cost(level, node, CLOSER * risk.draws, CLOSE_AIM)
             is_fit = bool(np.isfinite(one.total))
-            if is_fit and not settings.is_flag_aware_waived:
-                released, knowledge = level.released.without_labels(node, one.labels), level.by_node(node).knowledge
-                risk = release_risk(
-                    released, node, knowledge, replace(settings, risk=replace(settings.risk, repeats=1))
-                )
-                is_fit = risk.highest_believing <= BELIEVED * settings.risk.threshold
+            if is_fit and not self.plan.adversary.is_flag_aware_waived:
+                attacked = self.chooser.attack(level.released.without_labels(node, one.labels), node)
+                found = release_risk(attacked, level.by_node(node).knowledge, repeats=1)
+                is_fit = found.highest_believing <= BELIEVED * risk.threshold
             self._confirmed[node, percentile] = one if is_fit else None
         return self._confirmed[node, percentile]
 
@@ -158,7 +166,7 @@ class JointChooser:
         free = [column for column in range(len(node)) if column != held]
         current, met = self._look(node, percentile), list[JointCandidate]()
         while current is not None and current.flag_rate < LIKELY:
-            looks = [self._look(one, percentile) for one in self._move_columns(current.levels, (-1,), free)]
+            looks = [self._look(one, percentile) for one in self.chooser.move_columns(current.levels, (-1,), free)]
             finer = [one for one in looks if one is not None]
             met += [current, *finer]
             steps = [
@@ -182,24 +190,17 @@ class JointChooser:
 
     def _beside(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
-        others = sorted(set(self.settings.truncation.levels), reverse=True)
+        others = self.chooser.percentiles
         place = others.index(percentile)
         yield from ((own, others[at]) for at in (place - 1, place + 1) if 0 <= at < len(others))
-        yield from ((node, percentile) for node in self._move_columns(own, (-1, 1)))
+        yield from ((node, percentile) for node in self.chooser.move_columns(own, (-1, 1)))
 
     def _swap_columns(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
         up = range(1, 1 + max(high - low for low, high in self.chooser.bounds))
-        for finer in self._move_columns(own, (-1, -2)):
+        for finer in self.chooser.move_columns(own, (-1, -2)):
             kept = [j for j, level in enumerate(finer) if level == own[j]]
-            yield from ((node, percentile) for node in self._move_columns(finer, up, kept))
-
-    def _move_columns(self, node: Node, steps: Sequence[int], columns: list[int] | None = None) -> Iterator[Node]:
-        for j, (low, high) in enumerate(self.chooser.bounds):
-            if columns is None or j in columns:
-                for level in (node[j] + step for step in steps):
-                    if low <= level <= high:
-                        yield (*node[:j], level, *node[j + 1 :])
+            yield from ((node, percentile) for node in self.chooser.move_columns(finer, up, kept))
 
 
 def _by_total(candidates: Iterable[JointCandidate]) -> list[JointCandidate]:
@@ -208,7 +209,7 @@ def _by_total(candidates: Iterable[JointCandidate]) -> list[JointCandidate]:
     return sorted(possible, key=lambda one: (round(one.total, 12), -one.percentile, sum(one.levels), one.levels))
 
 
-def estimate_cost(chooser: Chooser, level: TruncationLevel, node: Node, n_draws: int, aim: float) -> JointCandidate:
+def estimate_cost(level: TruncationLevel, node: Node, n_draws: int, aim: float) -> JointCandidate:
     """Estimate the cost of suppression at a node, from the first draws.
 
     Labels that fewer than k patients have go in any case, and then rare ones until few enough draws are flagged. Who
@@ -217,41 +218,116 @@ def estimate_cost(chooser: Chooser, level: TruncationLevel, node: Node, n_draws:
     aim : share of the threshold down to which draws are flagged where more than the threshold are; above 1 all limits
         are so many times higher
     """
-    settings, limit = chooser.settings, chooser.settings.risk.threshold * max(aim, 1.0)
+    encoded, plan, k = level.released.encoded, level.chooser.plan, level.chooser.plan.risk.k
+    limit = plan.risk.threshold * max(aim, 1.0)
     risk, loss = level.by_node(node, n_draws), level.losses.of(node)
     draws = risk.knowledge.repeat(0)
-    sizes = risk.class_sizes(node, draws, LARGE * settings.k)
-    is_flagged = (sizes > 0) & (sizes < settings.k)
+    sizes = risk.class_sizes(node, draws, LARGE * k)
+    is_flagged = (sizes > 0) & (sizes < k)
     lists, holders, costs = risk.matching.lists(node), risk.matching.holders(node), level.label_costs(node)
-    gone = (holders > 0) & (holders < settings.k)
+    gone = (holders > 0) & (holders < k)
     flagged = chosen_draws(draws, is_flagged)
     drawn = DrawnLabels.of(flagged, lists.recoding)
     left = np.setdiff1d(np.arange(flagged.patients.size), drawn.draws[gone[drawn.labels]])
     needed, believable = 0, limit
     if left.size > limit * draws.patients.size:
         needed, believable = int(left.size - min(aim, 1.0) * limit * draws.patients.size) + 1, BELIEVED * limit
-        costs_of_rare = np.where(holders <= RARE * chooser.encoded.n_patients, costs, np.inf)
+        costs_of_rare = np.where(holders <= RARE * encoded.n_patients, costs, np.inf)
         still = drawn.only(np.isin(drawn.draws, left))
         gone[greedy_cover(still, costs_of_rare, needed)] = True
         needed -= np.unique(still.draws[gone[still.labels]]).size
     believed = 0.0
     if needed <= 0:
         reduced = without_labels(flagged, gone[drawn.of_values])
-        others = np.concatenate([sizes[~is_flagged], risk.matching.sizes(node, reduced, most=LARGE * settings.k)])
+        others = np.concatenate([sizes[~is_flagged], risk.matching.sizes(node, reduced, most=LARGE * k)])
         believed = float(risk_of(others).mean())
-    left_out = _left_out(chooser, node)
+    left_out = _left_out(encoded, node, k)
     total = loss + float(costs[gone].sum())
-    is_possible = needed <= 0 and believed <= believable and left_out <= settings.suppression.most_removed
+    is_possible = needed <= 0 and believed <= believable and left_out <= plan.suppression.most_removed
     total = total + left_out * (1.0 - total) if is_possible else np.inf
     labels = tuple(own[:-1] for own in np.split(gone, lists.begins[1:]))
-    return JointCandidate(node, level.percentile, loss, float(is_flagged.mean()), labels, total, believed)
+    return JointCandidate(node, level.percentile, loss, float(is_flagged.mean()), labels, total)
 
 
-def _left_out(chooser: Chooser, node: Node) -> float:
+def _left_out(encoded: EncodedClaims, node: Node, k: int) -> float:
     """Share of the patients who have a label of their own that fewer than k patients have."""
-    rare = np.zeros(chooser.encoded.n_patients, dtype=np.bool_)
-    for column, own in zip(chooser.encoded.patients, node, strict=False):
+    rare = np.zeros(encoded.n_patients, dtype=np.bool_)
+    for column, own in zip(encoded.patients, node, strict=False):
         labels = column.at(own)
-        counts = np.append(np.bincount(labels[labels >= 0], minlength=1), chooser.settings.k)
-        rare |= counts[labels] < chooser.settings.k
+        counts = np.append(np.bincount(labels[labels >= 0], minlength=1), k)
+        rare |= counts[labels] < k
     return float(rare.mean())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawnLabels:
+    """Which labels are in which draws, each pair once; labels by their number among those of all columns and levels.
+
+    ``labels, draws``: (n_pairs,); ``of_values``: (n_values,) the label of each value drawn.
+    """
+
+    labels: Numbers
+    draws: Numbers
+    of_values: Numbers
+
+    @classmethod
+    def of(cls, draws: Draws, recoding: Recoding) -> "DrawnLabels":
+        """The labels of draws at the levels of a node."""
+        sizes = np.diff(draws.starts, axis=1)
+        columns = np.repeat(np.tile(np.arange(sizes.shape[1]), sizes.shape[0]), sizes.reshape(-1))
+        labels = recoding.labels[recoding.at[columns] + draws.values]
+        n = max(draws.patients.size, 1)
+        pairs = distinct(labels * n + np.repeat(np.arange(draws.patients.size), sizes.sum(axis=1)))
+        return cls(pairs // n, pairs % n, labels)
+
+    def only(self, wanted: Flags) -> "DrawnLabels":
+        """Some of the pairs."""
+        return replace(self, labels=self.labels[wanted], draws=self.draws[wanted])
+
+
+def greedy_cover(drawn: DrawnLabels, costs: NDArray[np.float64], needed: int) -> Numbers:
+    """Return labels that hold so many of the draws together, most draws for their cost first; all useful ones if fewer.
+
+    Lazily: gains only fall as labels are taken, so that one whose gain, counted again, still comes first is the next.
+    Of labels with equal gains for their cost those with lower numbers come first.
+
+    costs : by label; infinite for labels that may not be taken
+    """
+    labels, starts = np.unique(drawn.labels, return_index=True)
+    ends = np.append(starts, drawn.labels.size)[1:]
+    left = np.ones(int(drawn.draws.max(initial=-1)) + 1, dtype=np.bool_)
+    own = np.maximum(costs[labels], NOTHING)
+    heap = [
+        (-float(end - start) / float(cost), int(label), int(start), int(end), float(cost))
+        for label, start, end, cost in zip(labels, starts, ends, own, strict=True)
+        if np.isfinite(cost)
+    ]
+    heapq.heapify(heap)
+    taken: list[int] = []
+    while needed > 0 and heap:
+        _, label, start, end, cost = heapq.heappop(heap)
+        held = drawn.draws[start:end]
+        gain = int(np.count_nonzero(left[held]))
+        now = (-gain / cost, label, start, end, cost)
+        if heap and now > heap[0]:
+            if gain:
+                heapq.heappush(heap, now)
+            continue
+        if not gain:
+            break
+        left[held] = False
+        needed -= gain
+        taken.append(label)
+    return np.array(taken, dtype=np.int64)
+
+
+def without_labels(draws: Draws, gone: Flags) -> Draws:
+    """The same draws without some of their values, (n_values,)."""
+    n, n_columns = draws.patients.size, draws.starts.shape[1] - 1
+    before = np.concatenate([[0], np.cumsum(~gone)]).astype(np.int64)
+    sizes = np.diff(before[draws.starts], axis=1)
+    ends = np.cumsum(sizes.reshape(-1)).reshape(n, n_columns)
+    starts = np.zeros_like(draws.starts)
+    starts[:, 1:] = ends
+    starts[1:, 0] = starts[:-1, -1]
+    return Draws(draws.patients, starts, draws.values[~gone])

@@ -26,14 +26,16 @@ from cloister.kernels.claim_matches import (
 from cloister.kernels.postings import Cells, Postings, joined_postings, make_cells, make_postings
 
 from .adversary_draws import gather
-from .encode import MISSING, EncodedClaims, EncodedColumn
-from .losses import entropy_losses
+from .encode import MISSING, EncodedClaims, EncodedColumn, entropy_losses
 
 SPAN = 512
 """Draws that a thread takes at a time."""
 
 SIDE_BY_SIDE = 10_000_000
 """Of more claims lists of patients are made for one column after the other."""
+
+NO_WEIGHTS: Mapping[str, float] = {}
+"""All columns have the weight 1."""
 
 Levels = Sequence[int]
 Flags = NDArray[np.bool_]
@@ -122,7 +124,7 @@ class LevelLosses:
         return self.fixed + float(sum(own[level] for own, level in zip(self.by_level, levels, strict=True)))
 
 
-def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = None) -> LevelLosses:
+def level_losses(released: ReleasedClaims, weights: Mapping[str, float] = NO_WEIGHTS) -> LevelLosses:
     """What each level of each column loses, over all cells that are not missing in the original, by column weights."""
     encoded = released.encoded
     rows = released.claims & np.repeat(released.patients, np.diff(encoded.offsets))
@@ -140,7 +142,7 @@ def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = Non
 
 
 def label_losses(
-    released: ReleasedClaims, h: int, level: int, weights: Sequence[float] | None = None
+    released: ReleasedClaims, h: int, level: int, weights: Mapping[str, float] = NO_WEIGHTS
 ) -> NDArray[np.float64]:
     """What suppressing each label of a column of claims in all claims adds to the loss of a level, (n_labels,)."""
     encoded = released.encoded
@@ -150,9 +152,9 @@ def label_losses(
     return np.bincount(column.levels[level], weights=left, minlength=len(column.labels[level])) * share / n_cells
 
 
-def shares_of(encoded: EncodedClaims, weights: Sequence[float] | None) -> list[float]:
-    """The share of each column in the loss, by its weight; alike for all if none are given."""
-    given = np.ones(len(encoded.columns)) if weights is None else np.asarray(weights, dtype=np.float64)
+def shares_of(encoded: EncodedClaims, weights: Mapping[str, float]) -> list[float]:
+    """The share of each column in the loss, by its weight; 1 where none is set."""
+    given = np.array([weights.get(column.name, 1.0) for column in encoded.columns], dtype=np.float64)
     shares: list[float] = (given / given.sum()).tolist()
     return shares
 
@@ -191,7 +193,7 @@ def mean_loss(released: ReleasedClaims, levels: Sequence[int]) -> float:
 def information_kept(released: ReleasedClaims, levels: Sequence[int]) -> list[float]:
     """The share of the information of each column that its labels keep, suppressed cells aside, over released patients.
 
-    By non-uniform entropy, whatever loss was minimized: see `cloister.shapes.claims.method.losses.entropy_losses`.
+    By non-uniform entropy, whatever loss was minimized: see `cloister.shapes.claims.method.encode.entropy_losses`.
     """
     encoded, found = released.encoded, []
     owners = released.patients[encoded.owners]
@@ -203,11 +205,6 @@ def information_kept(released: ReleasedClaims, levels: Sequence[int]) -> list[fl
         n, lost = int(counts.sum()), float(losses[level] @ kept + losses[-1] @ (counts - kept))
         found.append(1.0 - lost / n if n and losses[-1].any() else 1.0)
     return found
-
-
-def weights_of(encoded: EncodedClaims, weights: Mapping[str, float]) -> list[float]:
-    """Weight of each column in the loss, those of patients first; 1 where none is set."""
-    return [float(weights.get(column.name, 1.0)) for column in encoded.columns]
 
 
 class NodeLists(NamedTuple):

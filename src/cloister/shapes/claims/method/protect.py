@@ -1,32 +1,34 @@
 """Steps 7 to 11 on numbers: truncation, adversary power, node risk, search, suppression.
 
-A node and its suppression are chosen once more, with a lower MaxSup, where suppression does not bring the risk down.
+There are two ways to choose: levels by the flag rate (MaxSup), as published, which are chosen once more by a lower one
+where suppression does not bring the risk down; and levels together with what is suppressed.
 
 References
 ----------
 El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
-from cloister.shapes.claims.format.plan import CHOSEN, ClaimsPlan, RiskPlan
+from cloister.shapes.claims.format.plan import CHOSEN, ClaimsPlan, ClaimsTablePlan, PatientsPlan, smallest_class
 from cloister.shapes.claims.format.released_columns import halvings
 
-from .adversaries import AttackedClaims, exact_order
-from .adversary_draws import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
-from .choice import Chooser, NodeChoice, truncation
+from .adversaries import exact_order
+from .adversary_draws import AdversaryPower, DrawnKnowledge
+from .choice import NO_TRUNCATION, Chooser, NodeChoice
 from .encode import EncodedClaims, EncodedColumn, Encoding
-from .joint_choice import JointChooser
-from .lattice_search import Budget, Node
-from .matching import Matching, ReleasedClaims, weights_of
-from .risk import PowerAt, RiskSettings, maximum_likelihood_risk, release_risk
+from .joint_choice import JointSearch
+from .lattice_search import Node
+from .matching import ReleasedClaims
+from .risk import AttackedClaims, NodeRisk, RiskFigures, maximum_likelihood_risk, release_risk
 from .suppression import Excess, PatientJudge, Suppression, patient_risks, suppress
-from .what_if import Relaxation, remedies
 
 WORTH_IT = 0.01
 """Loss that the next candidate must be estimated to save for its suppression to be tried as well."""
@@ -34,24 +36,42 @@ WORTH_IT = 0.01
 TRIES = 4
 """Candidates that are suppressed, the least total loss first, before levels are chosen as published."""
 
+THRESHOLDS = (0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5)
+"""Higher thresholds with which a suppressed column might be kept."""
 
-def choose_and_suppress(
-    choose: Callable[[float], NodeChoice],
-    power_of: Callable[[NodeChoice], NDArray[np.int32]],
-    settings: RiskSettings,
-    weights: list[float] | None = None,
-) -> tuple[NodeChoice, Suppression, float]:
+DIGITS = 2
+"""Of the number of patients, which is a guess."""
+
+Chosen = tuple[NodeChoice, Suppression, float | Literal["chosen"]]
+"""Levels, what is suppressed, and the MaxSup by which levels were chosen, at most that of the plan."""
+
+
+def choose_and_suppress(chooser: Chooser) -> Chosen:
+    """Choose levels and what is suppressed: by a flag rate if the plan names one, else both together.
+
+    Where nothing that was chosen together can be released, levels are chosen by the threshold as flag rate.
+    """
+    most = chooser.plan.risk.max_flag_rate
+    if isinstance(most, str):
+        found = _choose_together(chooser)
+        if found is not None:
+            return *found, CHOSEN
+        # A budget that was spent on choosing together must not keep the published way from finding anything.
+        chooser.renew_budget()
+        most = chooser.plan.risk.threshold
+    return _choose_by_flag_rate(chooser, most)
+
+
+def _choose_by_flag_rate(chooser: Chooser, most: float) -> Chosen:
     """Choose a node by MaxSup as asked, else by half of it and so on, until suppression suffices.
 
     A lower MaxSup gives a coarser node, of which less has to be suppressed. A node that was tried is not tried again.
-    Where no MaxSup is asked it is the threshold.
-    Returned last is the MaxSup by which the node was chosen, at most what was asked.
     """
     tried: set[tuple[Node, float]] = set()
-    refusal, most = "", settings.risk.threshold if settings.max_sup is None else settings.max_sup
+    refusal = ""
     for max_sup in halvings(most):
         try:
-            choice = choose(max_sup)
+            choice = chooser.choose(max_sup)
         except NoSafeRelease:
             if not tried:
                 raise
@@ -60,7 +80,7 @@ def choose_and_suppress(
             continue
         tried.add((choice.levels, choice.truncation))
         try:
-            return choice, suppress(choice.released, choice.levels, power_of(choice), settings, weights), max_sup
+            return choice, suppress(chooser.attack(choice.released, choice.levels)), max_sup
         except NoSafeRelease as found:
             refusal = found.message
     raise NoSafeRelease(
@@ -70,65 +90,121 @@ def choose_and_suppress(
     )
 
 
-def choose_jointly(
-    chooser: Chooser, power_at: PowerAt, settings: RiskSettings, weights: list[float] | None = None
-) -> tuple[NodeChoice, Suppression, float | None]:
-    """Choose levels and suppressed labels together; where no such choice can be released, as published.
-
-    Returned last is None, or the MaxSup by which the node was chosen.
-    """
-    joint = JointChooser(chooser)
+def _choose_together(chooser: Chooser) -> tuple[NodeChoice, Suppression] | None:
+    """Choose levels and suppressed labels together; None where no such choice can be released."""
+    joint = JointSearch(chooser)
     best: tuple[NodeChoice, Suppression] | None = None
     for candidate in joint.candidates()[:TRIES]:
         # what patients at risk cost is known only when they were suppressed
         if best is not None and candidate.total > best[1].loss - WORTH_IT:
             break
         choice = joint.choice_of(candidate)
-        released = choice.released.without_labels(choice.levels, candidate.labels)
+        attacked = chooser.attack(choice.released.without_labels(choice.levels, candidate.labels), choice.levels)
         chooser.forget()
         try:
-            found = suppress(released, choice.levels, power_at(choice.levels), settings, weights)
+            found = suppress(attacked)
         except NoSafeRelease:
             continue
         if best is None or found.loss < best[1].loss:
             best = choice, found
-    if best is not None:
-        return *best, None
-    # A budget that was spent on choosing together must not keep the published way from finding anything.
-    chooser.budget = Budget(settings.search.nodes, settings.search.time_limit_s)
-    return choose_and_suppress(chooser.choose, lambda choice: power_at(choice.levels), settings, weights)
+    return best
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """A relaxation that would keep a column.
+
+    labels : that it would have
+    flag_rate : share of draws that are flagged with it alone
+    power, threshold, patients : with which alone it could be kept, each by itself; None if with none that was tried
+    """
+
+    column: str
+    labels: int
+    flag_rate: float
+    power: int | None = None
+    threshold: float | None = None
+    patients: int | None = None
+
+    def sentence(self, limit: float) -> str:
+        """Return the relaxation in words."""
+        what = f"{self.column} is empty in this release"
+        if self.flag_rate <= limit:
+            return f"{what}. With a higher weight, or fewer quasi-identifiers, {self.labels} labels can be kept."
+        ways = [
+            *([f"at power {self.power}"] if self.power else []),
+            *([f"at threshold {self.threshold:g}"] if self.threshold else []),
+            *([f"with {self.patients:,} patients"] if self.patients else []),
+        ]
+        alone = f"with {self.labels} labels and nothing else, {self.flag_rate:.0%} of attacks leave too few candidates"
+        can = f"they can be kept {' or '.join(ways)}" if ways else "nothing that was tried would do"
+        return f"{what}: {alone}; {can}."
+
+
+def remedies(chooser: Chooser, levels: Node) -> Iterator[Relaxation]:
+    """Return for each column at its highest level the relaxations that would keep it.
+
+    Asked of the node at which the column says least that is not nothing, and all others nothing at all: whatever is
+    kept beside it makes it harder. Answers are those of the draws by which levels are chosen, before suppression.
+    """
+    columns = chooser.encoded.columns
+    top = tuple(column.n_levels - 1 for column in columns)
+    for j, column in enumerate(columns):
+        low = chooser.bounds[j][0]
+        finer = [level for level in range(low, top[j]) if len(set(column.labels[level])) > 1]
+        if levels[j] == top[j] and finer:
+            node = (*top[:j], finer[-1], *top[j + 1 :])
+            yield _remedy(chooser, node, column.name, len(set(column.labels[finer[-1]])))
+
+
+def _remedy(chooser: Chooser, node: Node, name: str, n_labels: int) -> Relaxation:
+    risk, n, highest = chooser.plan.risk, chooser.encoded.n_patients, chooser.plan.adversary.power
+    sizes = _sizes(chooser, node, highest)
+    rate = RiskFigures.of(sizes, risk.k).flag_rate
+    if rate <= risk.threshold:
+        return Relaxation(name, n_labels, rate)
+    known_less = ((p, _sizes(chooser, node, p)) for p in range(highest - 1, 0, -1))
+    lower = (p for p, own in known_less if RiskFigures.of(own, risk.k).flag_rate <= risk.threshold)
+    thresholds = (one for one in THRESHOLDS if one > risk.threshold)
+    higher = (one for one in thresholds if RiskFigures.of(sizes, smallest_class(one)).flag_rate <= one)
+    # others of a class grow with the number of patients; enough of the draws must come to k
+    allowed = int(np.sort(sizes[sizes > 0])[int(risk.threshold * sizes.size)])
+    patients = None
+    if allowed > 1:
+        enough = n * (risk.k - 1) / (allowed - 1)
+        unit = int(10 ** max(0, math.floor(math.log10(enough)) + 1 - DIGITS))
+        patients = math.ceil(enough / unit) * unit
+    return Relaxation(name, n_labels, rate, next(lower, None), next(higher, None), patients)
+
+
+def _sizes(chooser: Chooser, node: Node, highest: int) -> NDArray[np.int64]:
+    """Class of each draw at a node if at most so many values are known."""
+    power = chooser.powers.with_highest(highest).at(node[len(chooser.encoded.patients) :])
+    knowledge = chooser.knowledge.with_power(power)
+    risk = NodeRisk(chooser.level(NO_TRUNCATION).matching, knowledge, chooser.plan.risk.k)
+    return risk.class_sizes(node, knowledge.repeat(0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedClaims:
     """Claims with the decision on their release.
 
-    adversary : what the adversary knows, from base values
-    settings : as they were used; ``max_sup`` may be lower than the plan's, None where labels were chosen with levels
-    power : (n_patients, n_columns) of the adversary that the release was made against
-    remedies : what would have to give for columns that say nothing
+    correlations : between the diversities of the columns of claims
+    max_flag_rate : by which levels were chosen; it may be lower than the plan's
+    remedies : relaxations that would keep the columns that are suppressed completely
+    threads : that count in parallel
     """
 
     encoding: Encoding
-    adversary: AdversaryPower
+    correlations: NDArray[np.float64]
     choice: NodeChoice
     suppression: Suppression
-    settings: RiskSettings
-    power: NDArray[np.int32]
+    max_flag_rate: float | Literal["chosen"]
     remedies: tuple[Relaxation, ...]
-
-    @property
-    def known(self) -> float:
-        """Values of a column that are known in the mean over released patients and columns, to one decimal."""
-        return round(float(self.power[self.suppression.released.patients].mean()), 1)
+    threads: int
 
 
-def settings_of(plan: ClaimsPlan, threads: int = 1) -> RiskSettings:
-    """Return the settings of the risk that a plan asks for."""
-    return RiskSettings(plan.risk, plan.search, plan.truncation, plan.suppression, plan.adversary, threads)
-
-
-def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> ProtectedClaims:
+def deidentify(encoding: Encoding, plan: ClaimsPlan, threads: int) -> ProtectedClaims:
     """Choose truncation and levels, and suppress until the risk is below the threshold.
 
     Where suppression does not suffice, levels are chosen again with half the ``max_flag_rate``, up to four times.
@@ -150,39 +226,14 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     El Emam et al. (2012), "De-identification methods for open health data: the case of the Heritage Health Prize claims
     dataset", JMIR 14(1):e33, appendix.
     """
-    claims, asked = encoding.claims, plan.adversary
-    adversary = adversary_power(claims, asked.power, asked.rounding)
-    weights = weights_of(claims, plan.weights)
-
-    powers = PowerByLevel(claims, asked.power, asked.rounding, asked.basis)
-
-    def at(levels: Node) -> NDArray[np.int32]:
-        return powers.at(levels[len(claims.patients) :])
-
-    chooser = Chooser(
-        claims,
-        truncation(claims),
-        adversary.of_patients,
-        settings,
-        bounds=encoding.bounds,
-        weights=weights,
-        power_at=at,
-        cap=asked.power,
-    )
-    if settings.max_sup is None:
-        found = choose_jointly(chooser, at, settings, weights)
-    else:
-        found = choose_and_suppress(chooser.choose, lambda choice: at(choice.levels), settings, weights)
-    choice, suppression, max_sup = found
-    used = replace(settings, risk=replace(settings.risk, max_flag_rate=CHOSEN if max_sup is None else max_sup))
-
-    def power_of(highest: int, node: Node) -> NDArray[np.int32]:
-        return PowerByLevel(claims, highest, asked.rounding, asked.basis).at(node[len(claims.patients) :])
-
-    found_remedies = tuple(remedies(chooser, suppression.levels, power_of, asked.power))
+    claims = encoding.claims
+    powers = AdversaryPower(claims, plan.adversary)
+    chooser = Chooser(claims, powers, plan, encoding.bounds, threads)
+    choice, suppression, max_flag_rate = choose_and_suppress(chooser)
+    found_remedies, correlations = tuple(remedies(chooser, suppression.levels)), powers.correlations()
     chooser.forget()
     vars(claims).pop("sorted_values", None)  # as large as all else, and sorted again for the attacks
-    return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels), found_remedies)
+    return ProtectedClaims(encoding, correlations, choice, suppression, max_flag_rate, found_remedies, threads)
 
 
 def load_kernels() -> None:
@@ -190,12 +241,11 @@ def load_kernels() -> None:
     column = EncodedColumn.flat("any", np.array([0, 1], dtype=np.int32), ("0", "1"))
     encoded = EncodedClaims((column,), (column,), np.array([0, 1, 2], dtype=np.int64))
     released = ReleasedClaims.everything(encoded).without_claims(np.array([False, True]))
-    settings = RiskSettings(RiskPlan(repeats=1))
-    knowledge = DrawnKnowledge(encoded, np.ones((2, 1), dtype=np.int32), 0)
-    matching = Matching(released, 1)
-    release_risk(released, (1, 1), knowledge, settings)
-    maximum_likelihood_risk(released, (1, 1), knowledge.power, settings)
-    judge = PatientJudge(matching, (1, 1), knowledge, settings)
-    for draws in patient_risks(judge, np.ones((3, 2)), Excess(2.0, 2.0, 2.0)).flagged:
-        matching.rarest((1, 1), draws)
-    exact_order(AttackedClaims(released, (1, 1), settings, knowledge.power), np.zeros(2, dtype=np.int32))
+    plan = ClaimsPlan(PatientsPlan({}, {}), ClaimsTablePlan({}, {}))
+    attacked = AttackedClaims(released, (1, 1), np.ones((2, 1), dtype=np.int32), plan)
+    knowledge = DrawnKnowledge(encoded, attacked.power, 0)
+    release_risk(attacked, knowledge, repeats=1)
+    maximum_likelihood_risk(attacked)
+    for draws in patient_risks(PatientJudge(attacked, knowledge), np.ones((3, 2)), Excess(2.0, 2.0, 2.0)).flagged:
+        attacked.matching.rarest((1, 1), draws)
+    exact_order(attacked, np.zeros(2, dtype=np.int32))

@@ -16,7 +16,7 @@ from cloister.io.batches import PIECE, frames_of
 from cloister.io.columns import code_texts, pack_text
 from cloister.release.release import Release
 from cloister.results import Checks, Verdict
-from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.data import Claims, numbers_by_content, sorted_numbers
 from cloister.shapes.claims.format.released_columns import (
     CLAIMS,
     NUMBER,
@@ -30,7 +30,6 @@ from cloister.shapes.claims.format.released_columns import (
     form_of,
     kept_columns,
 )
-from cloister.shapes.claims.format.row_contents import numbers_by_content, sorted_numbers
 
 from .encode import EncodedColumn, Encoding
 from .matching import ReleasedClaims

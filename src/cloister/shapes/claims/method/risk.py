@@ -20,9 +20,10 @@ random is right.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -30,22 +31,11 @@ from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Draws, Span
 from cloister.kernels.claim_matches import NO_LIMIT
-from cloister.shapes.claims.format.plan import (
-    CHOSEN,
-    AdversaryPlan,
-    RiskPlan,
-    SearchPlan,
-    SuppressionPlan,
-    TruncationPlan,
-)
-from cloister.shapes.claims.format.released_columns import smallest_class
+from cloister.shapes.claims.format.plan import ClaimsPlan
 
-from .adversary_draws import DrawnKnowledge
+from .adversary_draws import REPEAT, DrawnKnowledge, Power
 from .lattice_search import Node
 from .matching import Levels, Matching, ReleasedClaims
-
-PowerAt = Callable[[Node], NDArray[np.int32]]
-"""The adversary's power as computed from the values of a node, (n_patients, n_columns)."""
 
 Sizes = NDArray[np.int64] | NDArray[np.float64]
 
@@ -134,13 +124,6 @@ class RiskFigures:
         return cls(risks.size, flagged, int(missed.sum()), float(risks.mean()), float(risks.std()))
 
 
-class FlagRate(NamedTuple):
-    """Whether a flag rate is at most MaxSup, by so many draws as that took."""
-
-    draws: int
-    is_candidate: bool
-
-
 def wilson(successes: int, trials: int, z: float = CONFIDENT) -> ConfidenceInterval:
     """Return the interval of a share by Wilson's score.
 
@@ -176,7 +159,7 @@ class NodeRisk:
         self.matching, self.knowledge, self.k, self.basis = matching, knowledge, k, basis
         self._held: dict[int, NDArray[np.bool_]] = {}
 
-    def flag_rate(self, levels: Levels, most: float) -> FlagRate:
+    def is_candidate(self, levels: Levels, most: float) -> bool:
         """Whether the flag rate is at most ``most``, with as few draws of one repeat as that takes."""
         flagged, draws = 0, self.knowledge.repeat(0)
         whole = draws.patients.size
@@ -188,7 +171,7 @@ class NodeRisk:
             interval = wilson(flagged, end, SURE)
             if flagged > most * whole or interval.excludes(most) or interval.width < NARROW:
                 break
-        return FlagRate(end, flagged <= most * end)
+        return flagged <= most * end
 
     def figures(self, levels: Levels, repeats: int = 1) -> RiskFigures:
         """Flag rate and mean risk; stops once both intervals are narrower than 0.0005."""
@@ -226,40 +209,6 @@ def pool_figures(figures: Sequence[RiskFigures]) -> RiskFigures:
 
 
 @dataclass(frozen=True)
-class RiskSettings:
-    """The sections of a plan that say how high the risk may be and how it is brought down, and how much that may cost.
-
-    threads : that count side by side
-    """
-
-    risk: RiskPlan = RiskPlan()  # noqa: RUF009  (frozen)
-    search: SearchPlan = SearchPlan()  # noqa: RUF009
-    truncation: TruncationPlan = TruncationPlan()  # noqa: RUF009
-    suppression: SuppressionPlan = SuppressionPlan()  # noqa: RUF009
-    adversary: AdversaryPlan = AdversaryPlan()  # noqa: RUF009
-    threads: int = 1
-
-    @property
-    def k(self) -> int:
-        """Classes below it are flagged."""
-        return smallest_class(self.risk.threshold)
-
-    @property
-    def max_sup(self) -> float | None:
-        """The highest flag rate of a node to be chosen, before suppression; None where both are chosen together."""
-        return None if self.risk.max_flag_rate == CHOSEN else self.risk.max_flag_rate
-
-    @property
-    def is_flag_aware_waived(self) -> bool:
-        """Whether the risk by who believes flags is not limited."""
-        return self.adversary.flag_aware == "waived"
-
-    def seed_of(self, purpose: int) -> int:
-        """A seed for another purpose than choosing: 1, 2, ... for evaluation after evaluation."""
-        return self.risk.seed + (purpose << 32)
-
-
-@dataclass(frozen=True)
 class ReleaseRisk:
     """The results of a simulation on a release.
 
@@ -285,45 +234,75 @@ class ReleaseRisk:
         """Mean risk of flag-aware adversaries, by the best of three strategies."""
         return max(one.mean for one in (self.flag_aware, self.fallback, self.nearest))
 
-    def highest(self, *, is_flag_aware_waived: bool = False) -> float:
+    def highest(self, plan: ClaimsPlan) -> float:
         """Highest of what is limited: the upper ends of the intervals of mean risk, flag rate and flag-aware risk."""
-        believing = 0.0 if is_flag_aware_waived else self.believing_flags
+        believing = 0.0 if plan.adversary.is_flag_aware_waived else self.believing_flags
         return max(self.exact.mean_interval.high, self.exact.flag_interval.high, believing)
 
-    def holds(self, threshold: float, *, is_flag_aware_waived: bool = False) -> bool:
+    def holds(self, plan: ClaimsPlan) -> bool:
         """Whether all that is limited is low enough."""
-        return self.highest(is_flag_aware_waived=is_flag_aware_waived) <= threshold
+        return self.highest(plan) <= plan.risk.threshold
 
 
-def release_risk(
-    released: ReleasedClaims, levels: Node, knowledge: DrawnKnowledge, settings: RiskSettings
-) -> ReleaseRisk:
-    """Measure the risk of a release on draws from released patients alone, by at most ``repeats`` times 10,000.
+@dataclass(frozen=True, eq=False, repr=False)
+class AttackedClaims:
+    """A release at the levels of a node, ready to be attacked.
+
+    power : of the adversary that the release is made against
+    threads : that count in parallel
+    cap : values of one column that other adversaries know at most, if that is more
+    """
+
+    released: ReleasedClaims
+    levels: Node
+    power: Power
+    plan: ClaimsPlan
+    threads: int = 1
+    cap: int = 0
+
+    @cached_property
+    def matching(self) -> Matching:
+        """Lists of patients for any power up to ``cap``."""
+        return Matching(self.released, max(self.cap, int(self.power.max(initial=0))), self.threads)
+
+    @cached_property
+    def samples(self) -> DrawnKnowledge:
+        """Samples by which adversaries are compared; others know as much of the same patients, or more or less."""
+        return self.knowledge(1, REPEAT)
+
+    def knowledge(self, purpose: int, draws: int) -> DrawnKnowledge:
+        """Samples of the values of released patients that are used for one purpose only, so many in a repeat."""
+        released, seed = self.released, self.plan.risk.seed_of(purpose)
+        return DrawnKnowledge(released.encoded, self.power, seed, released.patients, draws)
+
+
+def release_risk(attacked: AttackedClaims, knowledge: DrawnKnowledge, repeats: int) -> ReleaseRisk:
+    """Measure the risk of a release on draws from released patients alone, by so many repeats at most.
 
     Stops once all intervals are narrower than 0.0005, or clearly on one side of the threshold and narrow. The figures
     for those who believe flags are of as many repeats as theirs take, which may be fewer: a repeat of them costs more.
     """
-    matching = Matching(released, knowledge.cap, settings.threads)
+    matching, levels, risk = attacked.matching, attacked.levels, attacked.plan.risk
     exact: list[RiskFigures] = []
     believing: list[tuple[RiskFigures, ...]] = []
     is_believing_settled = False
-    for number in range(settings.risk.repeats):
+    for number in range(repeats):
         draws = knowledge.repeat(number)
         held = matching.mark_contained(levels, draws)
         fits = matching.sizes(levels, draws, held if is_believing_settled else None)
         # where someone else fits exactly and the patient does not, those who fall back are wrong
         own = np.where(held, fits, 0)
-        exact.append(RiskFigures.of(own, settings.k))
+        exact.append(RiskFigures.of(own, risk.k))
         if not is_believing_settled:
             flag_aware = fits + matching.count_tolerated(levels, draws)
             fallback = np.where(fits > 0, own, flag_aware)
             nearest = np.where(fits > 0, own, matching.nearest(levels, draws, fits == 0))
-            believing.append(tuple(RiskFigures.of(sizes, settings.k) for sizes in (flag_aware, fallback, nearest)))
+            believing.append(tuple(RiskFigures.of(sizes, risk.k) for sizes in (flag_aware, fallback, nearest)))
             whole = [pool_figures(one) for one in zip(*believing, strict=True)]
-            is_believing_settled = all(_is_settled(one.mean_interval, settings.risk.threshold) for one in whole)
+            is_believing_settled = all(_is_settled(one.mean_interval, risk.threshold) for one in whole)
         found = pool_figures(exact)
         intervals = found.mean_interval, found.flag_interval
-        if is_believing_settled and all(_is_settled(one, settings.risk.threshold) for one in intervals):
+        if is_believing_settled and all(_is_settled(one, risk.threshold) for one in intervals):
             break
     return ReleaseRisk(found, *whole)
 
@@ -336,18 +315,18 @@ def _is_settled(interval: ConfidenceInterval, threshold: float) -> bool:
     return interval.width < NARROW or is_far
 
 
-def maximum_likelihood_risk(
-    released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings
-) -> RiskFigures:
+def maximum_likelihood_risk(attacked: AttackedClaims) -> RiskFigures:
     """Measure the risk by who picks the most likely candidate, one at random of several alike, on other draws."""
-    draws, repeats = settings.risk.draws, settings.risk.repeats
-    if settings.adversary.likeliest != "bounded":
-        draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(int(released.patients.sum()), 1))), 1
-    knowledge = DrawnKnowledge(released.encoded, power, settings.seed_of(LIKELIEST_PURPOSE), released.patients, draws)
-    matching = Matching(released, knowledge.cap, settings.threads)
+    risk = attacked.plan.risk
+    draws, repeats = risk.draws, risk.repeats
+    if attacked.plan.adversary.likeliest != "bounded":
+        n_patients = int(attacked.released.patients.sum())
+        draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(n_patients, 1))), 1
+    knowledge = attacked.knowledge(LIKELIEST_PURPOSE, draws)
     found: list[RiskFigures] = []
     for number in range(repeats):
-        found.append(RiskFigures.of(matching.likeliest(levels, knowledge.repeat(number)), settings.k))
-        if _is_settled(pool_figures(found).mean_interval, settings.risk.threshold):
+        sizes = attacked.matching.likeliest(attacked.levels, knowledge.repeat(number))
+        found.append(RiskFigures.of(sizes, risk.k))
+        if _is_settled(pool_figures(found).mean_interval, risk.threshold):
             break
     return pool_figures(found)

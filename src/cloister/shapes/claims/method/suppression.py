@@ -20,7 +20,7 @@ in it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 from cloister.kernels.claim_draws import Draws
+from cloister.shapes.claims.format.plan import ClaimsPlan
 
-from .adversary_draws import DrawnKnowledge, chosen_draws
-from .label_suppression import distinct
+from .adversary_draws import DrawnKnowledge, Power, chosen_draws
+from .encode import distinct
 from .lattice_search import Node
-from .matching import Flags, Matching, ReleasedClaims, level_losses
-from .risk import ReleaseRisk, RiskFigures, RiskSettings, maximum_likelihood_risk, release_risk, risk_of
+from .matching import Flags, ReleasedClaims, level_losses
+from .risk import AttackedClaims, ReleaseRisk, RiskFigures, maximum_likelihood_risk, release_risk, risk_of
 
 GLANCE, SCREEN = 5, 20
 """Draws of each patient by which patients are put in order: the first of everybody, all of whom one of them flags."""
@@ -71,12 +72,10 @@ class Excess(NamedTuple):
 
 @dataclass(frozen=True)
 class PatientJudge:
-    """A release as it stands, ready to be attacked patient by patient."""
+    """A release to be attacked patient by patient, by samples of the values of each."""
 
-    matching: Matching
-    levels: Node
+    attacked: AttackedClaims
     knowledge: DrawnKnowledge
-    settings: RiskSettings
 
     @property
     def n_patients(self) -> int:
@@ -88,8 +87,8 @@ class PatientJudge:
 
         Risks are those of draws whose class is below k, for the paper's adversary and for the flag-aware one; else 0.
         """
-        matching, levels, k = self.matching, self.levels, self.settings.k
-        is_waived, step = self.settings.is_flag_aware_waived, max(1, AT_ONCE // n_draws)
+        matching, levels, plan = self.attacked.matching, self.attacked.levels, self.attacked.plan
+        k, is_waived, step = plan.risk.k, plan.adversary.is_flag_aware_waived, max(1, AT_ONCE // n_draws)
         for at in range(0, patients.size, step):
             draws = self.knowledge.of_patients(patients[at : at + step], n_draws, first)
             # classes are counted up to k only: above it a draw is not flagged, however large its class
@@ -233,6 +232,7 @@ def _is_rare(labels: NDArray[np.int32], owners: NDArray[np.int64], k: int) -> Fl
 class Suppression:
     """A release with a risk below the threshold, measured on draws that were not used for any choice.
 
+    power : (n_patients, n_columns) of the adversary that the release was made against
     before : the risk when rare labels had been taken out, before anything else was suppressed
     rounds : of suppressing, 0 where nothing had to be
     treated : (n_patients,) of whom something was suppressed for the risk, or who were omitted
@@ -240,6 +240,7 @@ class Suppression:
 
     levels: Node
     released: ReleasedClaims
+    power: Power
     risk: ReleaseRisk
     likeliest: RiskFigures
     before: ReleaseRisk
@@ -265,13 +266,7 @@ class Suppression:
         return cells
 
 
-def suppress(
-    released: ReleasedClaims,
-    levels: Node,
-    power: NDArray[np.int32],
-    settings: RiskSettings,
-    weights: list[float] | None = None,
-) -> Suppression:
+def suppress(attacked: AttackedClaims) -> Suppression:
     """Suppress until mean risk, flag rate and the flag-aware adversary's risk are below the threshold.
 
     *Guarantee*: the upper ends of the 95 % intervals of all three are at most the threshold on draws by which nothing
@@ -281,105 +276,99 @@ def suppress(
     candidate. Not promised: a limit for each single patient. Cost: up to 20 draws of every patient, and in each round
     200 of those who bear one and a half times the excess.
 
-    released : truncated claims
-    power : (n_patients, n_columns) adversary's power
+    attacked : truncated claims
     """
-    treated = np.zeros(released.patients.size, dtype=np.bool_)
-    released = _without_rare(released, levels, settings, treated)
-    risk = before = _measure_release(released, levels, power, settings, 0)
-    screening = Screening(treated.size)
-    rounds = 0
-    limit = settings.risk.threshold
-    while not risk.holds(limit, is_flag_aware_waived=settings.is_flag_aware_waived):
+    plan, limit = attacked.plan, attacked.plan.risk.threshold
+    treated = np.zeros(attacked.released.patients.size, dtype=np.bool_)
+    attacked = _without_rare(attacked, attacked.released, treated)
+    risk = before = _measure_release(attacked, 0)
+    screening, rounds = Screening(treated.size), 0
+    while not risk.holds(plan):
         rounds += 1
         if rounds > ROUNDS:
             raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {limit:g}.")
-        seed = settings.seed_of(2 * rounds)
-        known = DrawnKnowledge(released.encoded, power, seed, released.patients, settings.risk.draws)
-        judge = PatientJudge(Matching(released, known.cap, settings.threads), levels, known, settings)
-        released, now = _round(judge, screening, risk)
+        knowledge = attacked.knowledge(2 * rounds, plan.risk.draws)
+        released, now = _round(PatientJudge(attacked, knowledge), screening, risk)
         treated |= now
-        released = _without_rare(released, levels, settings, treated)
-        last, risk = risk, _measure_release(released, levels, power, settings, rounds)
-        _check_pace(last, risk, rounds, settings)
-    likeliest = maximum_likelihood_risk(released, levels, power, settings)
-    if settings.adversary.likeliest == "bounded" and likeliest.mean_interval.high > limit:
+        attacked = _without_rare(attacked, released, treated)
+        last, risk = risk, _measure_release(attacked, rounds)
+        _check_pace(last, risk, rounds, plan)
+    likeliest = maximum_likelihood_risk(attacked)
+    if plan.adversary.likeliest == "bounded" and likeliest.mean_interval.high > limit:
         raise NoSafeRelease(
             f"An adversary who picks the most likely candidate succeeds more often than {limit:g} in the mean "
             '(adversary.likeliest = "bounded").'
         )
-    loss = level_losses(released, weights).of(levels)
-    return Suppression(levels, released, risk, likeliest, before, rounds, treated, loss)
+    released, levels = attacked.released, attacked.levels
+    loss = level_losses(released, plan.weights).of(levels)
+    return Suppression(levels, released, attacked.power, risk, likeliest, before, rounds, treated, loss)
 
 
-def _without_rare(released: ReleasedClaims, levels: Node, settings: RiskSettings, treated: Flags) -> ReleasedClaims:
-    """The same without rare labels, refused beyond the limits of suppression; ``treated`` is added to in place."""
-    before = released.patients
-    released = without_rare_labels(released, levels, settings.k)
+def _without_rare(attacked: AttackedClaims, released: ReleasedClaims, treated: Flags) -> AttackedClaims:
+    """The release without rare labels, refused beyond the limits of suppression; ``treated`` is added to in place."""
+    before, plan = released.patients, attacked.plan
+    released = without_rare_labels(released, attacked.levels, plan.risk.k)
     treated |= before & ~released.patients
-    asked = settings.suppression
+    asked = plan.suppression
     most_treated, most_removed = (share * treated.size for share in (asked.most_treated, asked.most_removed))
     is_too_much = treated.sum() > most_treated or (~released.patients).sum() > most_removed
     if is_too_much or not released.patients.any():
         raise NoSafeRelease(
-            f"The risk cannot be brought under {settings.risk.threshold:g} by treating at most a share of "
+            f"The risk cannot be brought under {plan.risk.threshold:g} by treating at most a share of "
             f"{asked.most_treated:g} and leaving out at most {asked.most_removed:g} of the patients "
             "(suppression.most_treated, most_removed)."
         )
-    return released
+    return replace(attacked, released=released)
 
 
-def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: RiskSettings) -> None:
+def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, plan: ClaimsPlan) -> None:
     """Refuse to go on where, at the pace of a round, the rounds that are left would not do; the first is no measure."""
-    before, highest = (one.highest(is_flag_aware_waived=settings.is_flag_aware_waived) for one in (last, now))
+    limit, before, highest = plan.risk.threshold, last.highest(plan), now.highest(plan)
     left = highest - (before - highest) * (ROUNDS - rounds)
-    if rounds > 1 and highest > NEAR * settings.risk.threshold and left > settings.risk.threshold:
+    if rounds > 1 and highest > NEAR * limit and left > limit:
         raise NoSafeRelease(
             f"Suppression hardly lowers the risk: after {rounds} rounds it is {highest:.3f}, above "
-            f"{settings.risk.threshold:g}, and was {before:.3f} before the last."
+            f"{limit:g}, and was {before:.3f} before the last."
         )
 
 
-def _measure_release(
-    released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings, rounds: int
-) -> ReleaseRisk:
-    """Measure a release on draws that were used for nothing else: odd seeds evaluate, even ones choose."""
-    seed = settings.seed_of(2 * rounds + 1)
-    knowledge = DrawnKnowledge(released.encoded, power, seed, released.patients, settings.risk.draws)
-    return release_risk(released, levels, knowledge, settings)
+def _measure_release(attacked: AttackedClaims, rounds: int) -> ReleaseRisk:
+    """Measure a release on draws that were used for nothing else."""
+    risk = attacked.plan.risk
+    return release_risk(attacked, attacked.knowledge(2 * rounds + 1, risk.draws), risk.repeats)
 
 
 def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tuple[ReleasedClaims, Flags]:
     """Treat as many patients as the excess of the risk asks for; also whom."""
-    released, settings = judge.matching.released, judge.settings
+    released, plan = judge.attacked.released, judge.attacked.plan
     # how much of each figure, summed over the patients released, is above what a round aims at
-    n, aim, exact = int(released.patients.sum()), AIM * settings.risk.threshold, risk.exact
-    believing = 0.0 if settings.is_flag_aware_waived else (risk.believing_flags - aim) * n
+    n, aim, exact = int(released.patients.sum()), AIM * plan.risk.threshold, risk.exact
+    believing = 0.0 if plan.adversary.is_flag_aware_waived else (risk.believing_flags - aim) * n
     excess = Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
     screening.renew(judge)
     people = patient_risks(judge, screening.figures, excess)
     chosen = most_at_risk(people.flag_rates, excess.flag_rate) | most_at_risk(people.mean_risks, excess.mean_risk)
     gone = most_at_risk(people.flag_aware_risks, excess.flag_aware_risk)
-    if settings.suppression.treatment == "patients":
+    if plan.suppression.treatment == "patients":
         gone |= chosen
     else:
-        released, hopeless = _treat_patients(judge, people, chosen & ~gone)
+        released, hopeless = _treat_patients(judge.attacked, people, chosen & ~gone)
         gone |= hopeless
     # those not found by few draws may bear what is left
     screening.forget(np.ones_like(gone) if people.is_short else gone | chosen)
     return released.without_patients(gone), gone | chosen
 
 
-def _treat_patients(judge: PatientJudge, people: PatientRisk, chosen: Flags) -> tuple[ReleasedClaims, Flags]:
+def _treat_patients(attacked: AttackedClaims, people: PatientRisk, chosen: Flags) -> tuple[ReleasedClaims, Flags]:
     """Suppress cells or claims of these patients; also say for whom that cannot help, no claims having been drawn."""
-    released, levels = judge.matching.released, judge.levels
+    released, levels = attacked.released, attacked.levels
     encoded = released.encoded
     cells = np.zeros_like(released.cells)
     hopeless = np.zeros_like(chosen)
     if not people.flagged:
         return released, hopeless
     patients = np.concatenate([draws.patients for draws in people.flagged])
-    rarest = [judge.matching.rarest(levels, draws) for draws in people.flagged]
+    rarest = [attacked.matching.rarest(levels, draws) for draws in people.flagged]
     columns, numbers = (np.concatenate(own) for own in zip(*rarest, strict=True))
     for h, column in enumerate(encoded.claims):
         labels = column.at(levels[len(encoded.patients) + h]).astype(np.int64)
@@ -389,6 +378,6 @@ def _treat_patients(judge: PatientJudge, people: PatientRisk, chosen: Flags) -> 
         cells[h] = (labels >= 0) & np.isin(encoded.owners * width + labels, wanted)
     hopeless[patients[columns < 0]] = True
     hopeless &= chosen
-    if judge.settings.suppression.treatment == "claims":
+    if attacked.plan.suppression.treatment == "claims":
         return released.without_claims(np.asarray(cells.any(axis=0))), hopeless
     return released.without_cells(cells & released.claims), hopeless

@@ -80,7 +80,7 @@ class Truth:
 def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal) -> Truth | None:
     """Recode the original, and look up every released row in it; None if the matching of patients is not known."""
     data, origin = original
-    patients, claims = _recode_file(data, form, PATIENTS), _recode_file(data, form, CLAIMS)
+    patients, claims = recode_file(data, form, PATIENTS), recode_file(data, form, CLAIMS)
     has_levels = patients is not None and claims is not None
     checks.require(has_levels, "levels are those of the hierarchies of the plan")
     if patients is None or claims is None:
@@ -132,7 +132,7 @@ def _patients_hold(
     return True
 
 
-def _recode_file(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
+def recode_file(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
     """The columns of a file at their levels; None where one is not there, or its highest level is another."""
     frame, qi = data.of(table), data.plan.of(table).qi
     if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
@@ -149,6 +149,12 @@ def _recode_file(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | N
             text = relabel(text, hierarchy, column.level)
         columns.append(held(text).alias(name))
     return pl.DataFrame(columns)
+
+
+def select_quasi_identifiers(patients: pl.DataFrame, form: ClaimsForm) -> pl.DataFrame:
+    """Return the quasi-identifiers of patients as text, and a column that is the same in all rows."""
+    own = [as_text(patients[name]) for name in form.names(PATIENTS, QUASI)]
+    return pl.DataFrame([pl.Series(ROW, [""]).new_from_index(0, patients.height), *own])
 
 
 def _ids(data: Claims | WrittenClaims, form: ClaimsForm) -> tuple[pl.DataFrame, pl.DataFrame]:

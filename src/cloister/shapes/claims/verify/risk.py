@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cloister.io.columns import as_numbers
 from cloister.results import Checks
-from cloister.shapes.claims.format.manifest import NEAR, ClaimsPromise, SimulatedFigures
+from cloister.shapes.claims.format.manifest import KNOWLEDGE, NEAR, Adversary, ClaimsPromise, SimulatedFigures
 from cloister.shapes.claims.format.released_columns import (
     CLAIMS,
     FLAG,
@@ -25,7 +25,7 @@ from cloister.shapes.claims.format.released_columns import (
     WrittenClaims,
 )
 
-from .original import Truth
+from .original import Truth, select_quasi_identifiers
 from .simulation import (
     SURE,
     UNKNOWN,
@@ -37,6 +37,7 @@ from .simulation import (
     Simulated,
     Simulation,
     drawn_patients,
+    number_rows,
     number_texts,
     share_error,
 )
@@ -52,12 +53,9 @@ FEWEST, MOST = 1_000, 200_000
 DRAWS, RELEASED_DRAWS = 4_000, 10_000
 """Draws at first, as many again and again where that is not enough; and those from the released claims."""
 
-BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": 10**9}
-"""Adversaries who know at most so many values of each column of claims of every patient."""
-
 BELIEVING = "flags believed", "flags believed where nobody fits", "flags believed, fewest missing"
 HALF_A_DECIMAL = 0.05 + 1e-9
-LIKELIEST, UP_TO = "picks the likeliest", "power up to "
+LIKELIEST = "picks the likeliest"
 FEWEST_DRAWS, LOOKED_AT = 1_000, 40_000_000
 """Fewest draws of who picks the likeliest, and patients that all draws together are compared with otherwise."""
 
@@ -147,8 +145,8 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
     tops += [figures.flag_aware.highest, figures.flag_aware.interval[1]] if limits.flag_aware == "bounded" else []
     tops += [figures.likeliest.interval[1]] if limits.likeliest == "bounded" else []
     checks.require(
-        max(tops) <= promise.threshold,
-        f"mean risk and flag rate as stated are at most {promise.threshold:g}, their intervals too",
+        max(tops) <= promise.plan.risk.threshold,
+        f"mean risk and flag rate as stated are at most {promise.plan.risk.threshold:g}, their intervals too",
     )
     # who picks the likeliest stands twice in the manifest: under the risk and among the attacks
     is_same = all(
@@ -160,12 +158,12 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
     every = [figures, figures.flag_aware, figures.as_released, figures.likeliest, *promise.attacks]
     is_highest = figures.flag_aware.highest >= figures.flag_aware.interval[1]
     checks.require(
-        is_same and is_highest and all(is_plausible(own, promise.k) for own in every),
+        is_same and is_highest and all(is_plausible(own, promise.plan.risk.k) for own in every),
         "the stated figures fit each other and the draws that they are of",
     )
     released = _released_values(files, form)
     (power,) = powers(released, files.patients.height, [limits.power], limits.rounding)
-    found = Simulation(_cells(files, form), released, released, promise.k)
+    found = Simulation(_cells(files, form), released, released, promise.plan.risk.k)
     checks.require(
         overlap(found.run(power, RELEASED_DRAWS, (*seed, 1)).exact, figures.as_released),
         f"the risk of values drawn from the released claims is as stated ({RELEASED_DRAWS:,} other draws)",
@@ -174,7 +172,7 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
 
 def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, seed: Seed, truth: Truth) -> None:
     """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
-    figures, threshold, limits = promise.risk, promise.threshold, promise.plan.adversary
+    figures, threshold, limits = promise.risk, promise.plan.risk.threshold, promise.plan.adversary
     attacked = _Attacked(files, promise, seed, truth)
     known = float(attacked.power.mean()) if attacked.power.size else 0.0
     is_known = abs(known - figures.known) <= HALF_A_DECIMAL
@@ -195,7 +193,7 @@ def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise,
         )
     few = min(DRAWS, max(FEWEST_DRAWS, LOOKED_AT // max(attacked.cells.size, 1)))
     sizes = attacked.simulation.likeliest(attacked.power, few, (*attacked.seed, 4))
-    likeliest = Simulated.of(sizes, promise.k)
+    likeliest = Simulated.of(sizes, promise.plan.risk.k)
     checks.require(overlap(likeliest, figures.likeliest), "the risk by who picks the likeliest is as stated")
     if limits.likeliest == "bounded":
         is_low = figures.likeliest.interval[1] <= threshold and _is_not_above(likeliest, threshold)
@@ -218,7 +216,7 @@ def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> 
         if found is not None:
             simulation, power = found
             sizes = simulation.sizes(power, DRAWS, seed, with_flags=False)
-            held[row.adversary] = Simulated.of(sizes[0], promise.k)
+            held[row.adversary] = Simulated.of(sizes[0], promise.plan.risk.k)
     rows = [row for row in promise.attacks if row.adversary in held]
     if rows:
         right = all(overlap(held[row.adversary], row) for row in rows)
@@ -237,14 +235,15 @@ class _Attacked:
         owners = place[truth.recoded.owners]
         columns = [column.filter(pl.Series(owners >= 0)) for column in truth.recoded.columns]
         self.known = History(owners[owners >= 0].astype(np.int32), columns)
-        names = [row.adversary for row in promise.attacks if row.adversary.startswith(UP_TO)]
-        self.power, *others = self._powers([int(name.removeprefix(UP_TO)) for name in names])
-        self.up_to = dict(zip(names, others, strict=True))
+        known = [KNOWLEDGE[row.adversary] for row in promise.attacks if row.adversary in KNOWLEDGE]
+        highest = [one.highest for one in known if one.highest is not None]
+        self.power, *others = self._powers(highest)
+        self.up_to = dict(zip(highest, others, strict=True))
         # values of each column that may be missing of each patient, as the flags say
         hidden = [files.owners[files.claims[name].to_numpy() == "1"] for name in promise.form.names(CLAIMS, FLAG)]
         room = np.stack([np.bincount(own, minlength=self.cells.size) for own in hidden], axis=1).astype(np.int64)
         room[files.patients[TRUNCATED].to_numpy() == "1"] = UNKNOWN
-        self.simulation = Simulation(self.cells, self.known, self.released, promise.k, room)
+        self.simulation = Simulation(self.cells, self.known, self.released, promise.plan.risk.k, room)
 
     def _powers(self, others: Sequence[int]) -> list[Integers]:
         """The power of the plan's adversary, and of those of other highest powers; by labels at least."""
@@ -258,7 +257,7 @@ class _Attacked:
 
     def until_clear(self) -> tuple[Simulated, Attacks]:
         """Draw until it is clear on which side of the threshold each limited figure is, or enough was drawn."""
-        threshold, k = self.promise.threshold, self.promise.k
+        threshold, k = self.promise.plan.risk.threshold, self.promise.plan.risk.k
         sizes = exact = np.zeros((4, 0), dtype=np.int64)
         is_clear = is_flag_aware_clear = False
         for number in range(-(-enough_draws(threshold) // DRAWS)):
@@ -275,27 +274,25 @@ class _Attacked:
             is_flag_aware_clear = all(abs(threshold - other.mean) > SURE * other.error for other in believing)
         return Simulated.of(exact[0], k), Attacks.of(sizes, k)
 
-    def by(self, name: str, seed: Sequence[int]) -> tuple[Simulation, Integers] | None:
+    def by(self, name: Adversary, seed: Sequence[int]) -> tuple[Simulation, Integers] | None:
         """The simulation of an adversary of this name and how many values it knows; None where there is none here."""
-        if name in BY_COUNT:
-            known = np.stack([np.diff(own.starts) for own in self.simulation.values], axis=1)
-            return self.simulation, np.minimum(known[self.simulation.number], BY_COUNT[name])
-        if name in self.up_to:
-            return self.simulation, self.up_to[name]
-        if name in ("patients alone", "patients and claims together"):
-            return self.simulation, self.power * (name != "patients alone")
-        if name == "claims alone":
-            return self.simulation.anywhere(), self.power
-        if name == "whole claims (exact knowledge)":
+        knows = KNOWLEDGE.get(name)
+        if knows is None:
+            return None
+        if knows.is_whole:
             # no other claims play a part than those of who will be drawn, and released ones that are like them
             drawn = drawn_patients(np.random.default_rng([*seed]), self.cells.size, DRAWS)
             is_drawn = np.isin(self.known.owners, drawn)
             columns = [column.filter(pl.Series(is_drawn)) for column in self.known.columns]
             flags = [(self.files.claims[flag] == "0").to_numpy() for flag in self.promise.form.names(CLAIMS, FLAG)]
             theirs, is_whole = History(self.known.owners[is_drawn], columns), np.logical_and.reduce(flags)
-            whole = Simulation(self.cells, *whole_claims(theirs, self.released, is_whole), self.promise.k)
+            whole = Simulation(self.cells, *whole_claims(theirs, self.released, is_whole), self.promise.plan.risk.k)
             return whole, self.power.max(axis=1, keepdims=True)
-        return None
+        power = self.power if knows.highest is None else self.up_to[knows.highest]
+        if knows.values is not None:
+            there = np.stack([np.diff(own.starts) for own in self.simulation.values], axis=1)
+            power = np.minimum(there[self.simulation.number], knows.values)
+        return self.simulation if knows.has_patients else self.simulation.anywhere(), power
 
 
 def whole_claims(known: History, released: History, is_whole: NDArray[np.bool_]) -> tuple[History, History]:
@@ -327,11 +324,8 @@ def seed_of(files: WrittenClaims) -> Seed:
 
 def _cells(files: WrittenClaims, form: ClaimsForm) -> Numbers:
     """Number of the combination of quasi-identifiers of each patient."""
-    names = form.names(PATIENTS, QUASI)
-    if not names:
-        return np.zeros(files.patients.height, dtype=np.int64)
-    rows: dict[tuple[object, ...], int] = {}
-    return np.array([rows.setdefault(row, len(rows)) for row in files.patients.select(names).rows()], dtype=np.int64)
+    (cells,) = number_rows(select_quasi_identifiers(files.patients, form))
+    return cells
 
 
 def _released_values(files: WrittenClaims, form: ClaimsForm) -> History:

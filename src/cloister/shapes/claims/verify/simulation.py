@@ -259,12 +259,51 @@ class Flagged:
         return int((least == mine[0]).sum()) if mine.size and mine[0] == least.min() else 0
 
 
+def number_rows(*frames: pl.DataFrame) -> list[Numbers]:
+    """Return numbers of the rows of frames with the same columns, the same for equal rows in any of them."""
+    rows: dict[tuple[object, ...], int] = {}
+    return [np.array([rows.setdefault(row, len(rows)) for row in one.rows()], dtype=np.int64) for one in frames]
+
+
 def drawn_patients(random: np.random.Generator, n: int, draws: int) -> Numbers:
     """The patients of so many draws, which are the first that random numbers are taken for."""
     return random.integers(0, n, draws)
 
 
-class Simulation:
+class Candidates:
+    """Released patients among whom an adversary looks for one.
+
+    They are numbered so that those alike in the quasi-identifiers of patients are neighbours: a cell is a span.
+
+    cells : (n_patients,) number of the combination of quasi-identifiers of patients
+    """
+
+    def __init__(self, cells: Numbers) -> None:
+        n = cells.size
+        self.order = np.argsort(cells, kind="stable")
+        self.number = np.empty(n, dtype=np.int32)
+        self.number[self.order] = np.arange(n)
+        self._cells = cells[self.order]
+        self.holders = list[ColumnHolders]()  # by column of claims; patients by their number here
+        self._ones: dict[tuple[int, int], PatientWords] = {}  # together a bit a patient and a word a cell
+
+    def spans(self, cells: Numbers) -> tuple[Numbers, Numbers]:
+        """Return where the candidates of each cell begin and end."""
+        low, high = (np.searchsorted(self._cells, cells, side=side) for side in ("left", "right"))
+        return low, high
+
+    def find(self, drawn: Sequence[Drawn], cell: tuple[int, int]) -> PatientWords:
+        """Return the candidates of a cell, which is not empty, who have all that was drawn."""
+        if cell not in self._ones:
+            self._ones[cell] = ones(cell)
+        found = PatientWords(self._ones[cell].first, self._ones[cell].bits.copy())
+        for holder, own in zip(self.holders, drawn, strict=True):
+            for value, times in own:
+                holder.keep(found, value, times)
+        return found
+
+
+class Simulation(Candidates):
     """A release ready to be attacked by who knows some of the known claims of its patients.
 
     cells : (n_patients,) number of the combination of quasi-identifiers of patients
@@ -272,23 +311,17 @@ class Simulation:
     """
 
     def __init__(self, cells: Numbers, known: History, released: History, k: int, room: Numbers | None = None) -> None:
-        n = cells.size
-        order = np.argsort(cells, kind="stable")
-        # patients are numbered so that those of one cell are neighbours: a cell is a span of numbers
-        self.number = np.empty(n, dtype=np.int32)
-        self.number[order] = np.arange(n)
-        self.low = np.searchsorted(cells[order], cells, side="left")
-        self.high = np.searchsorted(cells[order], cells, side="right")
-        self.k, self.values, self.holders = k, [], []
+        super().__init__(cells)
+        self.k, self.values = k, list[_Values]()
+        self.low, self.high = self.spans(cells)
         knowing, having = self.number[known.owners], self.number[released.owners]
         by_patient = np.argsort(knowing, kind="stable")
         knowing = knowing[by_patient]
         for one, two in map(number_texts, zip(known.columns, released.columns, strict=True)):
-            self.values.append(_Values(knowing, one[by_patient], n))
-            self.holders.append(ColumnHolders(having, two, n))
-        self.flagged = None if room is None or not room.any() else Flagged(room[order], self.holders)
+            self.values.append(_Values(knowing, one[by_patient], cells.size))
+            self.holders.append(ColumnHolders(having, two, cells.size))
+        self.flagged = None if room is None or not room.any() else Flagged(room[self.order], self.holders)
         most = max((int(holder.sizes.max(initial=0)) for holder in self.holders), default=0)
-        self._ones: dict[tuple[int, int], PatientWords] = {}  # together a bit a patient and a word a cell
         self._log_factorials = np.append(0.0, np.cumsum(np.log(np.arange(1.0, most + 1))))
 
     def sizes(self, power: Integers, draws: int, seed: Sequence[int], *, with_flags: bool = True) -> NDArray[np.int64]:
@@ -300,7 +333,7 @@ class Simulation:
         sizes = np.zeros((4, draws), dtype=np.int64)
         for number, (patient, drawn) in enumerate(self._drawn(power, draws, seed)):
             me, cell = int(self.number[patient]), (int(self.low[patient]), int(self.high[patient]))
-            fits = self._fitting(drawn, cell)
+            fits = self.find(drawn, cell)
             n_fits = fits.count()
             exact = n_fits if fits.holds(me) else 0
             sizes[:, number] = exact
@@ -320,7 +353,7 @@ class Simulation:
         sizes = np.zeros(draws, dtype=np.int64)
         for number, (patient, drawn) in enumerate(self._drawn(power, draws, seed)):
             me = int(self.number[patient])
-            fits = self._fitting(drawn, (int(self.low[patient]), int(self.high[patient])))
+            fits = self.find(drawn, (int(self.low[patient]), int(self.high[patient])))
             if fits.holds(me):
                 those = fits.patients()
                 chances = self._chances(drawn, those)
@@ -349,16 +382,6 @@ class Simulation:
             drawn = [own.draw(self.number[victims], power[victims, h], random) for h, own in enumerate(self.values)]
             for at, patient in enumerate(victims.tolist()):
                 yield patient, [own[at] for own in drawn]
-
-    def _fitting(self, drawn: Sequence[Drawn], cell: tuple[int, int]) -> PatientWords:
-        """The patients of a cell who have all that was drawn."""
-        if cell not in self._ones:
-            self._ones[cell] = ones(cell)
-        found = PatientWords(self._ones[cell].first, self._ones[cell].bits.copy())
-        for holder, own in zip(self.holders, drawn, strict=True):
-            for value, times in own:
-                holder.keep(found, value, times)
-        return found
 
     def _chances(self, drawn: Sequence[Drawn], patients: Numbers) -> NDArray[np.float64]:
         """Logarithm of the chance to draw just this from the released values of each patient, up to a common part."""

@@ -50,8 +50,8 @@ def find_broken(files: WrittenClaims, promise: ClaimsPromise) -> tuple[Finding, 
 def _script(promise: ClaimsPromise, suffix: str, delimiter: str | None) -> Script:
     form = promise.form
     facts: dict[str, object] = {
-        "k": promise.k,
-        "threshold": promise.threshold,
+        "k": promise.plan.risk.k,
+        "threshold": promise.plan.risk.threshold,
         "is_numbered": form.ids == NUMBER,
         "delimiter": delimiter,
         "may_cut": promise.percentile != 100 or promise.plan.suppression.treatment == "claims",
