@@ -14,12 +14,12 @@ from cloister.exploration.results import RISK_LIMIT, RULES, Exploration, outcome
 from cloister.exploration.running import ExploreRequest, explore_settings
 from cloister.exploration.setting_keys import FRONTIER, settings_in
 from cloister.jobs.running import of_part, options_of, without_keys
-from cloister.pipeline.claims_shape import change_plan
 from cloister.release.release import Release
 from cloister.settings.checking import check_arguments
 from cloister.settings.constraints import Described, OneOf
 from cloister.settings.declaration import Given, Keywords
 from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.plan import change_plan
 
 from .run_job import job_run
 

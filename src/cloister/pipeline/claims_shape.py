@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
-from cloister.errors import InputError, NamedSetting, setting
+from cloister.errors import InputError, setting
 from cloister.exploration.setting_keys import GRID, candidates
 from cloister.io import Source
 from cloister.jobs.job import FileSource, Job, Part
@@ -19,7 +18,7 @@ from cloister.settings.reading import how_read
 from cloister.shapes.claims.format.data import Claims, claims_of
 from cloister.shapes.claims.format.manifest import ClaimsManifest
 from cloister.shapes.claims.format.options import ClaimsOptions
-from cloister.shapes.claims.format.plan import CHOSEN, HMAC, ClaimsPlan, plan_of
+from cloister.shapes.claims.format.plan import CHOSEN, HMAC, ClaimsPlan, change_plan, plan_of
 from cloister.shapes.claims.format.released_columns import at_levels
 from cloister.shapes.protocol import Run
 from cloister.sources import read_claim_tables, read_claims, read_table
@@ -106,26 +105,6 @@ class ClaimsShape:
 
     def check_grid(self, options: ClaimsOptions, grid: Keywords) -> None:
         """Accept every grid: no key of a plan is also a setting."""
-
-
-def change_plan(plan: ClaimsPlan, keys: Keywords, name: str | NamedSetting, folder: Path) -> ClaimsPlan:
-    """Return a plan with changed values; keys are paths such as ``"risk.threshold"``."""
-    content = _without_none(asdict(plan))
-    for key, value in keys.items():
-        *sections, last = key.split(".")
-        inside = content
-        for section in sections:
-            inside = inside.setdefault(section, {})
-            if not isinstance(inside, dict):
-                raise InputError(f"a plan has no key {key}.", place=name)
-        inside[last] = value
-    return plan_of(content, name, folder)
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_none(part) for key, part in value.items() if part is not None}
-    return [_without_none(part) for part in value] if isinstance(value, list | tuple | frozenset) else value
 
 
 def _plan_of(options: ClaimsOptions) -> ClaimsPlan:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from annotated_types import MinLen
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from cloister.errors import InputError, Message, NamedSetting, WrongValue, did_you_mean
 from cloister.io.csv import load_text
 from cloister.settings.constraints import COLUMN, Described, ForEach, Interval, OneOf
+from cloister.settings.declaration import Keywords
 from cloister.settings.toml import STRICT as STRICT_SECTION
 from cloister.settings.toml import key_inside, parse_section, read_toml
 
@@ -349,6 +350,20 @@ def plan_of(
     for problem in consistency_errors(plan):
         raise InputError(problem, file=file, place=name)
     return plan
+
+
+def change_plan(plan: ClaimsPlan, keys: Keywords, name: str | NamedSetting, folder: Path) -> ClaimsPlan:
+    """Return a plan with changed values; keys are paths such as ``"risk.threshold"``."""
+    content = TypeAdapter(ClaimsPlan).dump_python(plan, mode="json", exclude_none=True)
+    for key, value in keys.items():
+        *sections, last = key.split(".")
+        inside = content
+        for section in sections:
+            inside = inside.setdefault(section, {})
+            if not isinstance(inside, dict):
+                raise InputError(f"a plan has no key {key}.", place=name)
+        inside[last] = value
+    return plan_of(content, name, folder)
 
 
 def has_known_rules(plan: ClaimsPlan) -> bool:
