@@ -33,9 +33,9 @@ LEVEL_BOUNDS = 'level_bounds takes the lowest and the highest level of each colu
 class TableKeywords(TableOptions):
     """The settings of a table as Python takes them: rules alone may say what is promised."""
 
-    k: Annotated[int | None, Help("Minimum number of records that share each combination of quasi-identifiers."), K] = (
-        None
-    )
+    k: Annotated[
+        int | None, Help("Minimum number of records (with ``patient``: patients) that share each combination."), K
+    ] = None
 
 
 @takes_settings(TableKeywords, WITHOUT, more={"id_key": None, "level_bounds": None, "progress": None})

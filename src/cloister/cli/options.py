@@ -188,6 +188,9 @@ class VerifyOptions(FolderOptions):
             "URL",
         ),
     ] = None
+    verbose: Annotated[
+        bool, Help("List every check; on errors, print the location in the code.", option="--verbose -v")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

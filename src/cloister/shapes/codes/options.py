@@ -110,7 +110,7 @@ class CodesSettings:
         Key(),
     ] = None
     max_cluster_size: Annotated[
-        int | None, Help("Minimum cluster size for splitting (default 2k).", "N"), Interval(int, 1), Key()
+        int | None, Help("Split clusters of this size or more (default 2k).", "N"), Interval(int, 1), Key()
     ] = None
     refine: Annotated[
         str | None,

@@ -144,7 +144,9 @@ class TableSettings:
         OneOf(*METHODS),
         Key(),
     ] = None
-    local_recoding: Annotated[bool, Help("Release suppressed records at coarser levels."), Key()] = False
+    local_recoding: Annotated[bool, Help("Release records at coarser levels instead of suppressing them."), Key()] = (
+        False
+    )
     microaggregate: Annotated[
         ByColumn[str],
         Help("Replace a number by the average of its class. Repeatable.", "COLUMN=mean|median"),
@@ -154,7 +156,8 @@ class TableSettings:
     patient: Annotated[
         str | None,
         Help(
-            "Column that identifies the patient of each row, if patients have several rows; k then counts patients.",
+            "Column that identifies the patient of each row, if patients have several rows; k then counts patients. "
+            "Released as numbers that start anew in each class.",
             "COLUMN",
         ),
         COLUMN,
@@ -162,10 +165,16 @@ class TableSettings:
     ] = None
     drop: Annotated[tuple[str, ...], Help("Column to drop. Repeatable.", "COLUMN"), COLUMNS, Key()] = ()
     sensitive: Annotated[
-        tuple[str, ...], Help("Sensitive column, released as recorded. Repeatable.", "COLUMN"), COLUMNS, Key()
+        tuple[str, ...],
+        Help("Sensitive column, released as recorded; a --rule may be about it. Repeatable.", "COLUMN"),
+        COLUMNS,
+        Key(),
     ] = ()
     keep: Annotated[
-        tuple[str, ...], Help("Other column, released as recorded. Repeatable.", "COLUMN"), COLUMNS, Key()
+        tuple[str, ...],
+        Help("Column released as recorded that no rule is about. Repeatable.", "COLUMN"),
+        COLUMNS,
+        Key(),
     ] = ()
     undecided: Annotated[
         tuple[str, ...],
@@ -179,7 +188,7 @@ class TableSettings:
     ] = ()
     accept: Annotated[
         tuple[str, ...],
-        Help("Release anyway: this column reveals a quasi-identifier. The report will state it. Repeatable.", "COLUMN"),
+        Help("Release this column although it reveals a quasi-identifier; the report says so. Repeatable.", "COLUMN"),
         COLUMNS,
         Key(),
     ] = ()
@@ -253,7 +262,10 @@ class TableOptions(ReleaseOptions, TableSettings):
     ]
     k: Annotated[
         int | None,
-        Help("Minimum number of records that share each combination of quasi-identifiers.", option="-k"),
+        Help(
+            "Minimum number of records (with --patient: patients) that share each combination of quasi-identifiers.",
+            option="-k",
+        ),
         K,
         Key(),
     ]
@@ -292,7 +304,7 @@ class TableOptions(ReleaseOptions, TableSettings):
         Key(),
     ] = None
     max_cluster_size: Annotated[
-        int | None, Help("Minimum cluster size for splitting (default 2k).", "N"), Interval(int, 1), Key()
+        int | None, Help("Split clusters of this size or more (default 2k).", "N"), Interval(int, 1), Key()
     ] = None
     id: Annotated[str | None, Help("Column that identifies patients; must not repeat.", "COLUMN"), COLUMN] = None
     missing_as: Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), TEXT, Key()] = None
