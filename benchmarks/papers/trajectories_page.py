@@ -65,8 +65,8 @@ released pair is spread evenly over the codes in the release (in Appendix B over
 
 With the exact cost A-GS answers better than Baseline in 10 of 12 runs, by 2 to 31%; it is worse at k = 10 with 50 codes
 and at k = 5 with four. Compared with the paper's cost it answers worse in 4 of 16 runs: at k = 5 with four codes and on
-diabetes130, and at k = 10 with 50 codes. The paper's cost therefore stays the default; use `--cost exact` from k = 10 on
-if answers about few codes matter.
+diabetes130, and at k = 10 with 50 codes. The paper's cost therefore stays the default; use `--cost exact` from k = 10
+on if answers about few codes matter.
 
 ## Weights (Fig. 8)
 

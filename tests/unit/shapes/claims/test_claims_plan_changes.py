@@ -13,10 +13,7 @@ PLAN = {
         "qi": {"age": "age@1-3", "sex": "suppress"},
         "derived": ["age"],
     },
-    "claims": {
-        "roles": {"id": "id", "date": "date", "icd9": "diagnosis", "paid": "keep"},
-        "qi": {"icd9": "diagnosis"},
-    },
+    "claims": {"roles": {"id": "id", "date": "date", "icd9": "diagnosis", "paid": "keep"}, "qi": {"icd9": "diagnosis"}},
     "exclusions": {"rules": ["hiv"]},
     "truncation": {"percentiles": ["none", 95]},
     "weights": {"age": 2.0},
