@@ -34,7 +34,7 @@ Evidence is a test, which `python -m pytest` runs with the repository alone, or 
 
 ## Findings that do not hold here
 
-Each was measured on other data; the pages have all figures.
+Measured, mostly on other data than those of the paper; the pages have all figures.
 
 <!-- findings -->
 
