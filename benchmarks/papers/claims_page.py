@@ -14,7 +14,11 @@ bounded. [claims.json](claims.json) contains all numbers and manifests.
 
 Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow Zipf's law,
 chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too, with less correlated claims.
-The method is that of El Emam et al. (2012), JMIR 14(1):e33.
+The method is that of El Emam et al. (2012), JMIR 14(1):e33, whose data are not available.
+
+**What did not hold** ([all items](../papers.md)). Equation (2) of the paper, the share of patients matched with a voter
+list, is too low: where everybody is unique, it gives the sampled share instead of 1. [Releases](../claims.md#attacks)
+state the exact share too. Diversities of columns are correlated up to 0.98 here, in the paper up to 0.46.
 
 ## Time and memory
 
@@ -22,6 +26,14 @@ Times are those of complete commands: start, read, verify, write. Kernels were c
 seconds summed over cores.
 
 <!-- times -->
+
+## Adversary power
+
+The adversary knows p = 1 + (5 - 1) r / max(r) values of a column of a patient, rounded up, but no more than there are
+(equation 1 of the paper, which takes 5 as the highest power). r is the number of claims, at most the mean plus two
+standard deviations, divided by the diversity of their values, 1 - D. Simpson's index D is the chance that two of the N
+values are equal, the sum of n (n - 1) / (N (N - 1)) over the distinct ones, and 1 if there is one value. Without
+diversity p is 5. The higher power of recorded codes and of released labels is used.
 
 ## Risk
 
@@ -46,15 +58,16 @@ Chosen level / highest level (released labels):
 
 ## Excluded patients (Tables 1 to 4)
 
-Patients with codes on the exclusion list against the others, in percent. The generator rarely draws these codes, so the
-share excluded says nothing about real patients. Shares that could identify fewer than 20 patients or claims are masked;
-data without any other share do not appear.
+Patients with codes on the exclusion list against the others, in percent, with the paper's tables added up to the same
+bands. The generator rarely draws these codes, so the share excluded says nothing about real patients. Shares that could
+identify fewer than 20 patients or claims are masked; data without any other share do not appear. The custodian gets the
+bands of the paper; the exact shares of DE-SynPUF were not recorded.
 
 <!-- excluded -->
 
 ## Correlations between diversities (Table 5)
 
-100,000 generated patients. In the paper's data the correlations range from -0.44 to 0.46.
+100,000 generated patients (in italics the paper's, which range from -0.44 to 0.46).
 
 <!-- diversity -->
 

@@ -7,10 +7,12 @@ from typing import Any
 from benchmarks import pages
 from benchmarks.pages import table
 from benchmarks.papers.claims_page import EARLIER, PAGE
+from benchmarks.papers.claims_paper import CLAIMS, VARIABLES, diversity_of
 
 Found = Mapping[str, Any]
 Cells = Sequence[object]
 
+GROUPS = ("excluded", "remaining")
 SMALL = ("2,000 generated", "30,000 generated")
 """Data that long tables omit; the numbers are in the JSON file."""
 
@@ -115,19 +117,29 @@ def excluded(rows: Sequence[Found]) -> str:
     bands = dict.fromkeys(
         (name, band) for found in compared.values() for name in found for band in found[name]["shares"]
     )
-    heads = ["variable", "", *(f"{data}: {group}" for data in compared for group in ("excluded", "remaining"))]
+    heads = ["variable", "", *(f"{data}: {group}" for data in (*compared, "paper") for group in GROUPS)]
     lines = []
     for name, band in bands:
         if band == "missing":
             continue
         both = [found.get(name, {}).get("shares", {}).get(band, [None, None]) for found in compared.values()]
-        lines.append([name, band, *("" if one is None else f"{100 * one:.2f}" for pair in both for one in pair)])
+        printed = [f"{one:.2f}" for one in VARIABLES.get(name, {}).get(band, ())] or ["", ""]
+        lines.append(
+            [name, band, *("" if one is None else f"{100 * one:.2f}" for pair in both for one in pair), *printed]
+        )
     for name in dict.fromkeys(name for name, _ in bands):
         tests = [found.get(name, {}) for found in compared.values()]
         if any(test.get("statistic") is not None for test in tests):
             told = [(symbol, test.get(key)) for test in tests for symbol, key in (("D", "statistic"), ("p", "p_value"))]
             cells = ["" if value is None else f"{symbol} {value:.3g}" for symbol, value in told]
-            lines.append([name, "Kolmogorov-Smirnov", *cells])
+            lines.append([name, "Kolmogorov-Smirnov", *cells, "", "p < 0.0001"])
+    medians = [
+        f"{row['manifest']['representativeness'][f'median_claims_{group}']:g}"
+        for row in rows[-3:]
+        if row["data"] in compared
+        for group in ("excluded", "released")
+    ]
+    lines.append(["claims of a patient", "median", *medians, *CLAIMS])
     return table(heads, lines)
 
 
@@ -140,10 +152,20 @@ def diversity(rows: Sequence[Found]) -> str:
     """Correlations of the largest generated data."""
     found = rows[-3]["own"]["diversity"]
     lines = [
-        [name, *("" if i > j or value is None else f"{value:.2f}" for j, value in enumerate(own.values()))]
+        [
+            name,
+            *(
+                "" if i > j or value is None else _beside(value, diversity_of(name, other))
+                for j, (other, value) in enumerate(own.items())
+            ),
+        ]
         for i, (name, own) in enumerate(found.items())
     ]
     return table(["", *found], lines)
+
+
+def _beside(value: float, printed: float | None) -> str:
+    return f"{value:.2f}" if printed is None else f"{value:.2f} *({printed:g})*"
 
 
 def attacks(rows: Sequence[Found]) -> str:

@@ -191,6 +191,39 @@ def finding(found: Found) -> str:
     return f"by ILM in {worse['ilm']} of {len(runs)} runs, and answers queries worse in {worse['are']}"
 
 
+def findings_table(found: Found) -> str:
+    """What the paper says of CBA and UGACLIP, and of codes that CBA suppresses, with our figures."""
+    runs = [(cba, other) for (_, privacy, _), (cba, other) in pairs_of(found).items() if privacy == "visits"]
+    ratios = {loss: [other[loss] / cba[loss] for cba, other in runs] for loss in ("ilm", "ncp", "are")}
+    times = {
+        loss: f"{geometric_mean(each):.2g} times ({min(each):.2g} to {max(each):.2g})" for loss, each in ratios.items()
+    }
+    level_1 = [row for row in found["compared"] if row["policy"] == "level:1"]
+    gone = {
+        m: ", ".join(f"{row['suppressed'] / row['codes']:.1%} ({row['data']})" for row in level_1 if row["m"] == m)
+        for m in (2, 3)
+    }
+    rows = [
+        ["Figs 2 and 3: ILM, UGACLIP / CBA", "orders of magnitude", times["ilm"]],
+        ["Fig. 4: NCP, UGACLIP / CBA", "above 1", times["ncp"]],
+        ["Figs 5 and 6: ARE, UGACLIP / CBA", "at least 2.5 times", times["are"]],
+        ["Fig. 14 (2014): codes suppressed by CBA, `level:1`, m = 2", "14.3%", gone[2]],
+        ["Fig. 14 (2014): the same, m = 3", "23.6%", gone[3]],
+    ]
+    return table(["figure", "paper", "here: mean (lowest to highest)"], rows)
+
+
+def margins_table(found: Found) -> str:
+    """How many more diseases CBA preserves than UGACLIP, as a share of those in the data, with the paper's policy."""
+    present = {sample["data"]: sample["diseases"] for sample in found["samples"]}
+    more: dict[str, dict[int, str]] = {}
+    for (panel, privacy, k), (cba, other) in pairs_of(found).items():
+        if privacy == "visits" and k in (5, 10):
+            margin = (len(cba["preserved"]) - len(other["preserved"])) / present[cba["data"]]
+            more.setdefault(panel, {})[k] = f"{100 * margin:+.1f}"
+    return table(["data", "k = 5", "k = 10"], [[panel, cells[5], cells[10]] for panel, cells in more.items()])
+
+
 def exceptions_table(found: Found) -> str:
     """Every run with the paper's privacy policy in which CBA's ILM is not below UGACLIP's."""
     rows: dict[str, dict[int, str]] = {}
@@ -237,6 +270,8 @@ def write_page(found: Found, out: Path) -> None:
         "samples": samples_table(found),
         "diseases": diseases_table(found),
         "finding": finding(found),
+        "findings": findings_table(found),
+        "margins": margins_table(found),
         "losses": losses_table(found),
         "moved": moved_table(found),
         "exceptions": exceptions_table(found),

@@ -1,5 +1,6 @@
 """Drawings and a page of what `trajectories.py figures` measured. Needs the extra `bench` (Altair, vl-convert)."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,18 @@ from benchmarks.papers.trajectories_page import PAGE
 
 Found = dict[str, Any]
 
+TABLE_I = {
+    "50 codes": (27_639, 50, 102, 5.88, 3.10),
+    "4 codes": (16_052, 4, 97, 1.65, 2.78),
+    "4 codes, sample": (1_896, 4, 90, 1.96, 4.04),
+}
+"""The paper's Table I: patients, codes, ages, mean codes and ages of a patient."""
+APPENDIX_A = {
+    "50 codes": {2: (0.33, 0.21), 5: (0.54, 0.35), 10: (0.62, 0.40), 15: (0.64, 0.42)},
+    "4 codes": {2: (0.11, 0.10), 5: (0.21, 0.22), 10: (0.25, 0.30), 15: (0.28, 0.34)},
+    "4 codes, sample": {2: (0.17, 0.16), 5: (0.33, 0.34), 10: (0.40, 0.46), 15: (0.44, 0.51)},
+}
+"""The paper's Appendix A: ILM and ALM by k."""
 MEASURES = {"ilm": "ILM", "alm": "ALM", "ilm_exact": "ILM, exact", "alm_exact": "ALM, exact"}
 
 
@@ -70,10 +83,16 @@ def draw_all(found: Found, out: Path) -> None:
 
 
 def samples_table(found: Found) -> str:
-    """Table I."""
+    """Table I, with the paper's."""
     keys = ("data", "patients", "codes", "ages", "pairs", "codes_a_patient", "ages_a_patient")
     head = ("data", "patients", "codes", "ages", "pairs a patient", "distinct codes", "distinct ages")
-    return table(head, [[_short(sample[key]) for key in keys] for sample in found["samples"]])
+    rows = []
+    for sample in found["samples"]:
+        rows.append([_short(sample[key]) for key in keys])
+        if sample["data"] in TABLE_I:
+            patients, codes, ages, *means = map(_short, TABLE_I[sample["data"]])
+            rows.append([f"*paper: {sample['data']}*", patients, codes, ages, "", *means])
+    return table(head, rows)
 
 
 def _short(value: object) -> str:
@@ -83,11 +102,24 @@ def _short(value: object) -> str:
 
 
 def appendix_table(found: Found) -> str:
-    """Appendix A: ILM and ALM of A-GS by data and k."""
-    data = [name for name in names(found) if name != "diabetes130"]
-    runs = {name: of(found, name) for name in data}
-    rows = [[k, *(f"{runs[name][k]['ilm']:.2f}, {runs[name][k]['alm']:.2f}" for name in data)] for k in runs[data[0]]]
-    return table(["k", *data], rows)
+    """Appendix A: ILM and ALM of A-GS by data and k, with the paper's."""
+    runs = {name: of(found, name) for name in APPENDIX_A}
+    rows = []
+    for k in runs["50 codes"]:
+        cells = []
+        for name, paper in APPENDIX_A.items():
+            printed = ", ".join(f"{loss:.2f}" for loss in paper[k])
+            cells.append(f"{runs[name][k]['ilm']:.2f}, {runs[name][k]['alm']:.2f} *({printed})*")
+        rows.append([k, *cells])
+    return table(["k", *APPENDIX_A], rows)
+
+
+def baseline_times(found: Found, key: Callable[[dict[str, Any]], float]) -> str:
+    """How many times as high Baseline's figure is as that of A-GS, lowest and highest."""
+    times = [
+        key(row) / key(of(found, name)[k]) for name in names(found) for k, row in of(found, name, "baseline").items()
+    ]
+    return f"{min(times):.1f} to {max(times):.1f} times"
 
 
 def baseline_table(found: Found) -> str:
@@ -169,6 +201,8 @@ def write_page(found: Found, out: Path) -> None:
     """Write the page of results from its words and the tables."""
     parts = {
         **pages.measured_on(found),
+        "worse_loss": baseline_times(found, _accumulated),
+        "worse_answers": baseline_times(found, lambda row: float(row["are"])),
         "samples": samples_table(found),
         "appendix": appendix_table(found),
         "baseline": baseline_table(found),

@@ -47,3 +47,13 @@ def test_quality_without_sex_is_50_percent(problem):
     """At (0, 1) sex is gone, before anything is suppressed."""
     assert problem.task.costs.mean[1, 1] == pytest.approx(1.0)
     assert 1 - problem.aggregate([0.0, 1.0]) == pytest.approx(0.5)
+
+
+def test_coarser_policies_than_without_sex_are_excluded(problem):
+    """The bound of (0, 1) is worse than the 75% of (1, 0), and that of (1, 1) and (2, 1) no better: both are pruned."""
+    best = problem.measure((1, 0)).loss
+    bounds = [problem.measure(levels).bound for levels in ((0, 1), (1, 1), (2, 1))]
+
+    assert bounds == sorted(bounds)
+    assert bounds[0] == pytest.approx(0.5)
+    assert bounds[0] > best

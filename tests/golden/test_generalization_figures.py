@@ -6,10 +6,15 @@ codes are suppressed, although 5 are enough; cloister keeps u5, whose codes occu
 result has in common is tested.
 """
 
+import json
+from collections import Counter
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from cloister import CodeSets, UtilityPolicy
+from cloister.cli.main import run
 from cloister.shapes.generalization.format.data import GeneralizationMethod, GeneralizationRequest
 from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
 from cloister.shapes.generalization.method.protect import generalize
@@ -64,6 +69,19 @@ def test_cba_generalizes_the_whole_of_u1():
 
     assert released.named_terms()[0] == tuple(sorted(FIGURE_3B["u1"]))
     assert released.supports()[0] == 10
+
+
+def test_figure_3_by_the_command_line(tmp_path, monkeypatch):
+    """CBA with k = 3 and m = 2 keeps u1 and u5: of u2, u3 and u5, the last has the most patients (Fig. 3a keeps u3)."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{number},{record}" for number, record in enumerate(FIGURE_1, start=1)]
+    Path("codes.csv").write_text("\n".join(["id,codes", *rows]))
+    Path("policy.json").write_text(json.dumps(FIGURE_3B))
+    words = ["protect", "codes", "codes.csv", "--method", "cba", "-k", "3", "-m", "2", "--policy", "policy.json"]
+    assert run([*words, "--out", "out", "--quiet"]) == 0
+    terms = Counter(term for cell in pl.read_csv("out/data.csv")["codes"].to_list() for term in cell.split())
+
+    assert terms == {f"({','.join(sorted(FIGURE_3B['u1']))})": 10, f"({','.join(FIGURE_3B['u5'])})": 5}
 
 
 @pytest.mark.realdata

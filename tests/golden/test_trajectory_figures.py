@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.made.trajectories import FIGURE_1, FIGURE_3, FIGURE_4, figure_1, tree_of
 
+import cloister as cl
 from cloister.cli.main import run
 from cloister.hierarchy import hierarchy_rows
 from cloister.kernels.alignment import align
@@ -70,6 +71,24 @@ def test_figure_1_c():
     assert rows[1] == rows[2] == [("401", "38"), ("401.1", "40")]
     assert rows[4] == rows[5] == [("401.1", "[39-40]"), ("401.9", "40")]
     assert (found.losses.ilm, found.losses.alm) == pytest.approx((0.2, 0.1), abs=1e-15)
+
+
+def test_example_1():
+    """Jane's pairs, 401.1 at 38 and at 40, are those of record 2 alone; in Fig. 1(c) two patients may have them."""
+    known = {("401.1", 38), ("401.1", 40)}
+    rows = cl.protect_trajectories(figure_1(), k=2, code_hierarchy=FIGURE_4, age_hierarchy=FIGURE_3).frame.rows()
+    released = [{(code, age) for own, code, age in rows if own == number} for number in range(1, 7)]
+
+    assert [number for number, record in enumerate(FIGURE_1, start=1) if known <= set(record)] == [2]
+    assert sum({("401", "38"), ("401.1", "40")} <= pairs for pairs in released) == 2
+
+
+def test_example_4():
+    """Of eight ages, generalizing [33-34] to [33-36] costs 0.25."""
+    ages = tree_of(FIGURE_3, range(33, 41))
+    small, large = (ages.labels.index(label) for label in ("[33-34]", "[33-36]"))
+
+    assert (ages.leaves[large] - ages.leaves[small]) / ages.n_values == 0.25
 
 
 def test_figure_1_from_files(tmp_path, monkeypatch):

@@ -1,0 +1,154 @@
+"""What the papers contain and what cloister has of it, as a page of the documentation.
+
+    python -m benchmarks.papers.audit
+
+writes ``docs/papers.md`` from ``audit.toml``: a row for each definition, algorithm, example, figure and table.
+"""
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import pages
+
+STATES = ("full", "partial", "differs", "missing")
+ROWS = Path(__file__).with_name("audit.toml")
+PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
+
+WORDS = """# The papers, item by item
+
+cloister implements five papers. This page lists their definitions, theorems, algorithms, worked examples, measures,
+figures and tables, and states for each what cloister has of it. `python -m benchmarks.papers.audit` writes the page
+from `benchmarks/papers/audit.toml`; a test checks that all evidence exists.
+
+* **full**: built as described and tested, or measured with the paper's conclusion. A worked example needs a test of its
+  numbers.
+* **partial**: a part is built, tested or measured.
+* **differs**: built with a deviation, or measured with another conclusion.
+* **missing**: not built, or the data are not available.
+
+Evidence is a test, which `python -m pytest` runs with the repository alone, or a page with the paper's figure and ours.
+
+<!-- counts -->
+
+## Findings that do not hold here
+
+Measured, mostly on other data than those of the paper; the pages have all figures.
+
+<!-- findings -->
+
+## Missing
+
+<!-- missing -->
+
+## Deviations
+
+<!-- deviations -->
+
+## Partial
+
+<!-- partial -->
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An item of a paper: where it is, what it says, its state here, the evidence, and why it is not complete."""
+
+    place: str
+    says: str
+    state: str
+    evidence: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the state rests on measurements alone."""
+        return bool(self.evidence) and all(one.startswith("docs/benchmarks/") for one in self.evidence)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper with its items."""
+
+    title: str
+    citation: str
+    rows: tuple[Row, ...]
+
+    def with_state(self, state: str) -> list[Row]:
+        """Return the items in a state."""
+        return [row for row in self.rows if row.state == state]
+
+
+def read(path: Path = ROWS) -> list[Paper]:
+    """Read the papers and their items."""
+    found = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [
+        Paper(
+            paper["title"],
+            paper["citation"],
+            tuple(Row(**(row | {"evidence": tuple(row["evidence"])})) for row in paper["rows"]),
+        )
+        for paper in found.values()
+    ]
+
+
+def counts_table(papers: Sequence[Paper]) -> str:
+    """Return the number of items by paper and state."""
+    every = Paper("**all**", "", tuple(row for paper in papers for row in paper.rows))
+    rows = [
+        [paper.title, *(len(paper.with_state(state)) for state in STATES), len(paper.rows)]
+        for paper in (*papers, every)
+    ]
+    return pages.table(["paper", *STATES, "items"], rows)
+
+
+def reasons_table(papers: Sequence[Paper], is_told: Callable[[Row], bool]) -> str:
+    """Return some of the items that are not complete, with their reasons."""
+    rows = [[paper.title, row.place, row.says, row.reason] for paper in papers for row in paper.rows if is_told(row)]
+    return left_table(["paper", "item", "the paper", "here"], rows)
+
+
+def paper_table(paper: Paper) -> str:
+    """Return all items of a paper with their evidence."""
+    rows = [[row.place, row.says, row.state, "<br>".join(map(shown, row.evidence))] for row in paper.rows]
+    table = left_table(["item", "the paper", "state", "evidence"], rows)
+    return f"## {paper.title}\n\n{paper.citation}.\n\n{table}"
+
+
+def left_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of text in Markdown."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in [heads, ["---"] * len(heads), *rows])
+
+
+def shown(evidence: str) -> str:
+    """Return a page as a link, and a test or command as code."""
+    if evidence.startswith("docs/"):
+        target = evidence.removeprefix("docs/")
+        return f"[{Path(target).stem}]({target})"
+    return f"`{evidence}`"
+
+
+def page(papers: Sequence[Paper]) -> str:
+    """Return the text of the page."""
+    parts = {
+        "counts": counts_table(papers),
+        "findings": reasons_table(papers, lambda row: row.state == "differs" and row.is_finding),
+        "missing": reasons_table(papers, lambda row: row.state == "missing"),
+        "deviations": reasons_table(papers, lambda row: row.state == "differs" and not row.is_finding),
+        "partial": reasons_table(papers, lambda row: row.state == "partial"),
+    }
+    words = WORDS
+    for name, text in parts.items():
+        words = words.replace(f"<!-- {name} -->", text)
+    return "\n".join([words, "\n\n".join(map(paper_table, papers)), ""])
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(read()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
