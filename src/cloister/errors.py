@@ -23,6 +23,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 REPORT_TO = "Please report it to the cloister developers with the command (not the data); nothing was released."
@@ -240,6 +241,11 @@ class NotChecked(CloisterError):
 
     kind = code = "not-checked"
     exit_code = 1
+
+    def __init__(self, *parts: str | NamedSetting, verdict: Mapping[str, object] = MappingProxyType({})) -> None:
+        """Set ``verdict``: what was checked, for a front end that prints one object."""
+        super().__init__(*parts)
+        self.verdict = verdict
 
 
 class InternalError(CloisterError):

@@ -172,9 +172,9 @@ class Checks:
 
     def require(self, holds: "bool | np.bool_", promise: str, failure: str = "") -> bool:
         """Note a promise as kept, or its failure."""
-        if holds or not failure:
+        if holds:
             self.done.append(promise)
-        if not holds:
+        else:
             self.failures.append(failure or f"not so: {promise}")
         return bool(holds)
 

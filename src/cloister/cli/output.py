@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloister.cli.wording import in_options
-from cloister.errors import CloisterError, InputError, InternalError, UndecidedColumns
+from cloister.errors import CloisterError, InputError, InternalError, NotChecked, UndecidedColumns
 
 if TYPE_CHECKING:  # what a help page needs loads no search
     from cloister.search.problem import Progress, Report
@@ -112,7 +112,8 @@ def complain(
             evidence: dict[str, object] = {"columns": [*error.columns]} if error.columns else {}
             evidence |= {"undecided": error.evidence} if isinstance(error, UndecidedColumns) else {}
             named = {"code": error.code, "settings": [*error.settings]}
-            print_json({"error": {"kind": error.kind, "message": message, **fields, **named, **evidence}})
+            verdict = error.verdict if isinstance(error, NotChecked) else {}
+            print_json({**verdict, "error": {"kind": error.kind, "message": message, **fields, **named, **evidence}})
             told = True
     if not told:
         sys.stderr.write(f"cloister: {printable(message)}\n")

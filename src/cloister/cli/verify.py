@@ -58,17 +58,20 @@ def run_verify(options: VerifyOptions) -> None:
         accept_unchecked=options.accept_unchecked,
         **how_read(options),
     )
-    if options.as_json:
-        unchecked = [{"name": name, "why": why} for name, why in verdict.unchecked]
-        said = {"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks), "unchecked": unchecked}
-        print_json(said)
-    elif not options.quiet:
+    if options.as_json and verdict.holds:
+        print_json(_as_json(verdict))
+    elif not options.quiet and not options.as_json:
         found = "holds" if verdict.holds else "was not checked in full"
         say(f"{options.folder.absolute().name} {found} ({verdict.how}):")
         for line in verdict.checks if options.verbose else _in_short(options.folder, verdict):
             say(f"  {line}")
     if not verdict.holds:
         raise _not_checked(options, verdict)
+
+
+def _as_json(verdict: Verdict) -> dict[str, object]:
+    unchecked = [{"name": name, "why": why} for name, why in verdict.unchecked]
+    return {"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks), "unchecked": unchecked}
 
 
 def _in_short(folder: Path, verdict: Verdict) -> Iterator[str]:
@@ -86,11 +89,14 @@ def _not_checked(options: VerifyOptions, verdict: Verdict) -> NotChecked:
     """Say what was not checked, why, and what to do."""
     names = list(dict.fromkeys(name for name, _ in verdict.unchecked))
     accepted = " ".join(f"--accept-unchecked {name}" for name in names)
-    is_in_original = options.original is None and names != [UNBOUND_REPORT[0]]
-    compare = " Compare with the original (--original), or" if is_in_original else ""
+    is_elsewhere = names == [UNBOUND_REPORT[0]] or any("population" in why for _, why in verdict.unchecked)
+    compare = "" if is_elsewhere or options.original is not None else " Compare with the original (--original), or"
+    if not options.population and any("population" in why for _, why in verdict.unchecked):
+        compare = " Give the population (--population), or"
     return NotChecked(
         f"{options.folder.name} was not checked in full: {verdict.problem()}.{compare or ' If you do not need it,'} "
-        f"accept that: {accepted}."
+        f"accept that: {accepted}.",
+        verdict=_as_json(verdict),
     )
 
 

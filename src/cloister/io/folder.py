@@ -200,6 +200,7 @@ class _Move:
     partial: Partial
     earlier: tuple[int, int] | None
     is_done: bool = False
+    has_appeared: bool = False  # with all others: nothing takes it back any more
 
 
 @contextmanager
@@ -215,12 +216,15 @@ def release_folder(
 
 
 @contextmanager
-def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
+def appearing(*places: Place, otherwise: Callable[[], None] = lambda: None) -> Iterator[tuple[Path, ...]]:
     """Yield empty folders (0700), or paths of files: all appear if the block ends without an exception, else none.
 
     What was written is made readable by its owner alone, whatever the umask. On any exception, an interruption
     included, it is removed and all places are as they were. They appear in the order given, while requests to stop
-    wait: none is left alone there. What a run that was killed left beside a place is removed first.
+    wait: none is left alone there. A stop that waited is raised after they appeared. What a run that was killed left
+    beside a place is removed first.
+
+    ``otherwise``: called if the places do not appear
     """
     moves: list[_Move] = []
     try:
@@ -232,6 +236,8 @@ def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
         with stops_wait():
             for move in moves:
                 move.partial.give_up()
+            if not any(move.has_appeared for move in moves):
+                otherwise()
         for move in moves:
             if isinstance(error, OSError) and is_about(error, move.partial.path):
                 raise cannot_write(move.place.target.name, error) from None
@@ -285,6 +291,7 @@ def _finish(moves: list[_Move]) -> None:
                     raise cannot_write(move.place.target.name, error) from None
                 raise
         for move in moves:
+            move.has_appeared = True
             move.partial.remove()
 
 

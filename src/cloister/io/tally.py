@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from cloister.errors import InternalError
+
 RECORDS = "\0records"  # Name of the counts inside an expression; no column of a table is called so
 
 
@@ -33,7 +35,8 @@ class Tally:
 
     def __post_init__(self) -> None:
         """Reject counts of other rows."""
-        assert self.counts is None or len(self.counts) == self.frame.height
+        if self.counts is not None and len(self.counts) != self.frame.height:
+            raise InternalError("A tally has counts of other rows.")
 
     @property
     def n_records(self) -> int:

@@ -1,7 +1,7 @@
-"""The pipeline of a job: read and check every part, then protect, verify and write all parts or none."""
+"""The pipeline of a job: read every part and check its roles, then protect, verify and write all parts or none."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -146,6 +146,9 @@ def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None
     """Protect, verify and write all parts."""
     started = time.perf_counter() if started is None else started
     with _ready(job_run, overwrite) as prepared:
+        for name, one in prepared.items():  # before the first part takes its time
+            with of_part(job_run.job, name):
+                one.protection.check_roles()
         written = _protect_parts(job_run, prepared, overwrite, started)
     return replace(written, notes=[*list_unused_sources(job_run.job), *written.notes])
 
@@ -216,7 +219,7 @@ def _protect_parts(
     _refuse_linked(job, prepared)
     notes, manifests = [], {}
     releases: list[Release] = []
-    with _settling(releases), appearing(*places) as (partial, *others):
+    with appearing(*places, otherwise=lambda: _roll_back(releases)) as (partial, *others):
         inside = others[-1] if job_run.custodian_dir is not None else None
         originals = {name: one.protection.original for name, one in prepared.items()} if job.attack else {}
         for name in list(prepared):
@@ -237,22 +240,23 @@ def _protect_parts(
     return WrittenRelease(manifest, warnings, [*notes, *what_changed(earlier, manifests)])
 
 
-@contextmanager
-def _settling(releases: list[Release]) -> Iterator[None]:
-    """Roll back changes outside the folder if the folder does not appear."""
-    try:
-        yield
-    except BaseException:
-        for release in releases:
+def _roll_back(releases: Sequence[Release]) -> None:
+    """Undo changes of all releases outside the folder, as the folder did not appear; then raise the first error."""
+    failed: list[InputError] = []
+    for release in releases:
+        try:
             release.rollback()
-        raise
+        except InputError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
 
 
 def _write_part(
     job: Job, prepared: PreparedPart, folder: Path, secret: Path | None, inside: Path | None
 ) -> tuple[Release, WrittenRelease]:
     """Protect a part, and write its release and the custodian's files."""
-    release = protect_and_attack(prepared.protection, prepared.run, attack=job.attack, seed=job.seed)
+    release, protection = protect_and_attack(prepared.protection, prepared.run, attack=job.attack, seed=job.seed)
     if secret is not None and release.custody.crosswalk is None:
         raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
     own = None if inside is None else inside / folder.name
@@ -262,7 +266,7 @@ def _write_part(
     with prepared.run.watch.stage("write"):
         manifest = release.write_into(folder, secret, own)
     written = manifest, read_figures(folder)
-    return release, WrittenRelease(manifest.as_json(), *warnings_and_notes(prepared.protection, release, *written))
+    return release, WrittenRelease(manifest.as_json(), *warnings_and_notes(protection, release, *written))
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:

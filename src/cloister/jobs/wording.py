@@ -1,4 +1,4 @@
-"""Messages for jobs: settings are word_settings as keys of TOML."""
+"""Messages for jobs: settings are worded as keys of TOML."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from cloister.settings.toml import toml_text
 
 
 def in_keys(text: str) -> str:
-    """Return a text with its settings word_settings as keys of a job."""
+    """Return a text with its settings worded as keys of a job."""
     return word_settings(text, as_key)
 
 

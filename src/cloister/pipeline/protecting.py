@@ -72,15 +72,19 @@ def protect(protection: Protection, run: Run | None = None) -> Release:
 
     *Guarantee*: that of the method. No release is returned that was not verified.
     """
-    run = run or Run()
+    return protect_somewhere(protection, run or Run())[0]
+
+
+def protect_somewhere(protection: Protection, run: Run) -> tuple[Release, Protection]:
+    """Return the verified release, and what made it: the same protection in memory if an engine had too little."""
     run.compiling(protection.kernels, protection.kernels_in_words)
     try:
-        return protection.take_steps(run)
+        return protection.take_steps(run), protection
     except (TooLittleMemory, MemoryError):
         instead = protection.read_into_memory(run)
         if instead is None:
             raise
-    return protect(instead, run)
+    return protect_somewhere(instead, run)
 
 
 def require_verified(verdict: Verdict) -> None:

@@ -17,7 +17,7 @@ from cloister.shapes.protocol import Protection, Run, shape_of
 from cloister.verification.driver import Request
 
 from .output_paths import check_places
-from .protecting import protect
+from .protecting import protect_somewhere
 
 ATTACK = "attack"
 """The stage of an attack, whose time only the custodian learns."""
@@ -54,7 +54,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     )
     with run.engines:
         protection = work.prepare(options, run)
-        release = protect_and_attack(protection, run, attack=options.attack, seed=options.seed)
+        release, protection = protect_and_attack(protection, run, attack=options.attack, seed=options.seed)
         earlier = earlier_manifests(options.out) if options.overwrite else {}
         with run.watch.stage("write"):
             manifest = release.write(
@@ -71,24 +71,27 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     )
 
 
-def protect_and_attack(protection: Protection, run: Run, *, attack: bool, seed: int | None) -> Release:
-    """Protect the data, and add an attack on the written files if it was requested.
+def protect_and_attack(
+    protection: Protection, run: Run, *, attack: bool, seed: int | None
+) -> tuple[Release, Protection]:
+    """Protect the data, and add an attack on the written files if it was requested; see `protect_somewhere`.
 
     A broken guarantee is our bug: nothing appears then.
     """
-    release, original, seed = protect(protection, run), protection.original, seed or 0
+    release, protection = protect_somewhere(protection, run)
+    original, seed = protection.original, seed or 0
     if protection.how_read:
         how_read = {"read": list(protection.how_read)}
         release = replace(release, custody=replace(release.custody, figures=release.custody.figures | how_read))
     if not attack:
-        return release
+        return release, protection
     known = Request(
         hierarchies=original.hierarchies or {},
         crosswalk=release.custody.crosswalk,
         privacy=original.privacy,
         words=ReadingWords(missing=original.missing),
     )
-    return replace(release, attack=SimulatedAttack(original.data, known, seed, run.watch))
+    return replace(release, attack=SimulatedAttack(original.data, known, seed, run.watch)), protection
 
 
 @dataclass(frozen=True, repr=False)

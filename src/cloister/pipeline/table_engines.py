@@ -275,10 +275,10 @@ class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
         """Return the table in memory, if nobody named this engine; it had too little memory."""
         if self.in_memory is None:
             return None
-        name = self.table.engine.name
-        why = f"the engine was memory in the end, as {name} had too little of it"
-        self.assumptions = (*self.assumptions, why)
-        return self.in_memory(run)
+        instead = self.in_memory(run)
+        why = f"the engine was memory in the end, as {self.table.engine.name} had too little of it"
+        instead.assumptions = [*instead.assumptions, why]
+        return instead
 
     def notes(self, release: Release, _manifest: AnyManifest) -> Sequence[str]:
         """Return assumptions made while reading, and notes on columns without information."""

@@ -160,7 +160,7 @@ def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: Tab
         return []
     is_fixed = table.tally.counts is not None or (request.levels, request.time_limit) != (None, None)
     tried = [] if is_fixed else list(_suggest_changes(table, request, empty, source))
-    how = f"tried with {SAMPLE:,} of the records" if table.frame.height > SAMPLE else "tried"
+    how = f"tried with {SAMPLE:,} of the records" if table.tally.n_records > SAMPLE else "tried"
     instead: str = "Ask for a smaller k or fewer columns"
     if tried:
         instead = Message(f"At the same k, as {how}: ", join_parts("; ", tried))

@@ -70,11 +70,16 @@ class TableInMemory(StagedProtection[Encoded, Protected]):
         """The columns without a role, with the evidence found in each."""
         return find_evidence(self.source.frame, self.request, self.codes)
 
+    def check_roles(self) -> None:
+        """Reject undecided columns, and list the evidence found in each."""
+        frame, file = self.source.frame, self.source.name
+        decided = decide_columns(self.request, frame.columns, file, others=self.codes)
+        require_decided(frame, decided, file, self.codes)
+
     def encode_rows(self, frame: pl.DataFrame, request: TableRequest) -> EncodedInput:
         """Encode the table, and reject undecided columns, texts that identify, and levels that do not exist."""
         source, columns = self.source, self.source.frame.columns
-        decided = decide_columns(self.request, columns, source.name, others=self.codes)
-        require_decided(source.frame, decided, source.name, self.codes)
+        self.check_roles()
         try:
             table = encode(frame, request, source.name)
         except InputError:

@@ -65,14 +65,14 @@ class EncodedBoth:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProtectedInput:
+class ProtectedTableAndCodes:
     """A protected table, and the same with the codes disassociated inside its classes."""
 
     table: ProtectedTable
     both: ProtectedBoth
 
 
-class TableWithCodesProtection(TableInMemory[EncodedBoth, ProtectedInput]):
+class TableWithCodesProtection(TableInMemory[EncodedBoth, ProtectedTableAndCodes]):
     """A table whose quasi-identifiers are generalized, and whose codes are disassociated inside its classes."""
 
     def __init__(
@@ -98,15 +98,15 @@ class TableWithCodesProtection(TableInMemory[EncodedBoth, ProtectedInput]):
         reduced = with_presence(source.frame, asked.column, asked.missing)
         return EncodedBoth(self.encode_rows(reduced, request), request, codes)
 
-    def protect(self, encoded: EncodedBoth, run: Run) -> ProtectedInput:
+    def protect(self, encoded: EncodedBoth, run: Run) -> ProtectedTableAndCodes:
         """Protect the table, then the codes inside its classes."""
         codes, request = encoded.codes, encoded.request
         table = protect_rows(encoded.table.table, request, run, record_codes(codes, self.source.frame.height))
         table = replace(table, tally=table.tally.replace_rows(unpack(table.tally.frame)))
         both = interruptible(lambda: protect_codes_of(table, request, codes, self.asked, self.seed))
-        return ProtectedInput(table, both)
+        return ProtectedTableAndCodes(table, both)
 
-    def describe(self, encoded: EncodedBoth, protected: ProtectedInput) -> TableWithCodesRelease:
+    def describe(self, encoded: EncodedBoth, protected: ProtectedTableAndCodes) -> TableWithCodesRelease:
         """Measure what was lost of the table and of its codes, and describe the release."""
         both, asked = protected.both, self.asked
         table = describe_release(encoded.table, protected.table, encoded.request, self.source, self.seed)

@@ -67,7 +67,7 @@ class AttackOnFiles(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Release(ABC):
-    """Protected data that passed verification.
+    """Protected data, with what is written of them; `cloister.pipeline.protecting.protect` returns no unverified ones.
 
     Attributes
     ----------
@@ -164,15 +164,11 @@ class Release(ABC):
             places.append(Place(secret, is_file=True))
         if inside is not None:
             places.append(Place(inside, overwrite, is_internal))
-        try:
-            with appearing(*places) as (partial, *others):
-                manifest = self.write_into(
-                    partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
-                )
-                self.commit(partial)
-        except BaseException:
-            self.rollback()
-            raise
+        with appearing(*places, otherwise=self.rollback) as (partial, *others):
+            manifest = self.write_into(
+                partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
+            )
+            self.commit(partial)
         return manifest.as_json()
 
     def commit(self, partial: Path) -> None:  # noqa: B027  (most releases are their folder alone)

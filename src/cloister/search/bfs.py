@@ -86,7 +86,7 @@ def bfs(
     ----------
     prediction : whether a transformation above one of insufficient quality is passed over; without, it is measured, and
         discarded by its own bound when its turn comes
-    store : how transformations of insufficient quality are kept, see `search.stores`
+    store : how transformations of insufficient quality are kept, see `search.lattice`
 
     Notes
     -----

@@ -146,7 +146,7 @@ def flash(
     ----------
     representation : ``implicit`` keeps properties of transformations by those at which they were found, ``explicit`` by
         a flag for each transformation of the lattice
-    store : how implicit properties are kept, see `search.stores`
+    store : how implicit properties are kept, see `search.lattice`
     """
     run = SearchRun(problem, time_limit, report)
     if representation not in REPRESENTATIONS:

@@ -30,7 +30,7 @@ class Work:
     ----------
     what, then, back : what it does, in words; the page that follows when it is done, and the one it was started from
     shown : how the command would be typed
-    doing, share : what it does now, and how much of it is done, if that is known
+    doing : what it does now
     answering, reporting : what it prints at the end, and while it works, an object a line
     answer : the object that it printed at the end
     """
@@ -93,10 +93,7 @@ class Work:
             self.answer = json.loads(b"".join(said))
         try:
             if after is not None and code == 0:
-                if self.is_cancelled:
-                    self.answer, code = {}, 130
-                else:
-                    after(self)
+                after(self)
         except CloisterError as error:
             self.answer, code = {"error": {"message": error.message}}, error.exit_code
         except Exception as error:  # anyone who waits must hear of it; a message could quote a value
@@ -111,7 +108,7 @@ class Work:
         try:
             said = json.loads(line)
             self.doing = str(said.get("doing", self.doing))
-            self.figures = {name: float(said[name]) for name in ("loss", "bound") if name in said}
+            self.figures |= {name: float(said[name]) for name in ("loss", "bound") if name in said}
             if "note" in said and len(self.notes) < MOST_NOTES:
                 self.notes.append(str(said["note"]))
         except (ValueError, AttributeError, TypeError):
@@ -164,12 +161,14 @@ class Works:
 
     def get(self, key: str) -> Work | None:
         """Return the work of a key."""
-        return self._all.get(key)
+        with self._lock:
+            return self._all.get(key)
 
     @property
     def running(self) -> list[Work]:
         """The running commands."""
-        return [one for one in self._all.values() if one.is_running]
+        with self._lock:
+            return [one for one in self._all.values() if one.is_running]
 
     def stop(self) -> None:
         """End all running commands, and wait until they have cleaned up."""

@@ -347,6 +347,23 @@ def test_columns_of_other_names_that_say_the_same_are_refused(cloister, tmp_path
     assert not (tmp_path / "out").exists()
 
 
+def test_roles_of_all_parts_are_checked_before_the_first_is_protected(cloister, tmp_path, monkeypatch):
+    """An undecided column of the last part is refused at once: nobody waits for the others."""
+    hospital_of_testing(n=120).write(tmp_path)
+    part = '[[protect]]\nshape = "table"\nname = "{}"\nsource = "one"\n{}[protect.qi]\nage = "interval:20"\n'
+    (tmp_path / "job.toml").write_text(
+        'name = "n"\noutput = "out"\nk = 5\n[sources.one]\nfile = "patients.csv"\nid = "mrn"\n'
+        + part.format("first", 'undecided = ["drop"]\n')
+        + part.format("last", "")
+    )
+    monkeypatch.setattr("cloister.pipeline.tables.protect", lambda *_: 1 / 0)
+    refused = cloister("run", "job.toml")
+
+    assert refused.code == 2
+    assert "part last" in refused.err
+    assert "undecided" in refused.err
+
+
 @pytest.mark.parametrize("with_ids", [True, False])
 def test_parts_without_ids_are_said_not_to_be_tested_for_links(cloister, tmp_path, with_ids):
     """Whoever asks for an attack reads on the screen and in the report which parts it did not look at together."""

@@ -173,6 +173,8 @@ def test_a_hierarchy_file_of_a_rule(cloister, protect, tree):
     assert ran.code == 0, ran
 
     assert cloister("verify", "release").code == 1
+    unchecked = cloister("verify", "release", "--json")
+    assert (unchecked.json["holds"], unchecked.json["error"]["kind"]) == (False, "not-checked")
     assert cloister("verify", "release", "--accept-unchecked", "t-closeness").code == 0
     assert cloister("verify", "release", *ORIGINAL, "--hierarchies", tree.parent).code == 0
     ran = cloister("verify", "release", *ORIGINAL)

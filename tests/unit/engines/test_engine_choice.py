@@ -91,6 +91,7 @@ def test_memory_takes_over_where_duckdb_has_too_little(protect, monkeypatch, tmp
     notes = protect()["notes"]
 
     assert "the engine was memory in the end, as duckdb had too little of it" in notes
+    assert not any("in place of" in note for note in notes)
     assert bytes_of(tmp_path / "release") == bytes_of(tmp_path / "expected")
     assert "can count" in json.dumps(protect("--engine", "duckdb", code=2, out="third"))
 

@@ -55,6 +55,30 @@ def test_it_appears_at_the_end(tmp_path):
     assert (target / "sub" / "data.csv").read_text() == "x"
 
 
+def test_what_was_done_elsewhere_is_undone_if_nothing_appears(tmp_path):
+    """``otherwise`` is called if the block fails."""
+    undone = []
+    with pytest.raises(ValueError, match="no"), appearing(Place(tmp_path / "a"), otherwise=lambda: undone.append(1)):
+        raise ValueError("no")
+
+    assert (undone, names(tmp_path)) == ([1], set())
+
+
+def test_a_stop_between_renames_undoes_nothing_elsewhere(tmp_path, monkeypatch):
+    """A stop that waited for the renames is raised after them: the folders are there, and nothing is undone."""
+    put, undone = folder._put, []
+
+    def stopped(move):
+        put(move)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(folder, "_put", stopped)
+    with pytest.raises(KeyboardInterrupt), appearing(Place(tmp_path / "a"), otherwise=lambda: undone.append(1)):
+        pass
+
+    assert (undone, names(tmp_path)) == ([], {"a"})
+
+
 def test_everything_is_private(tmp_path):
     """Folders are 0700 and files 0600, whatever the umask and whoever wrote them; links are not followed."""
     outside = tmp_path / "outside"

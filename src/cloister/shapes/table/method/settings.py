@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Unpack
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, WrongValue, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import read_table
 from cloister.privacy import (
@@ -82,9 +82,7 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
     if isinstance(exponent, int) and (abs(exponent) > MOST_DIGITS or len(digits) > MOST_DIGITS):
         raise InputError(f"The suppression limit has too many digits. Give at most {MOST_DIGITS}, as in 0.05.")
     if not (exact.is_finite() and 0 <= exact <= 1):
-        raise InputError(
-            f"The suppression limit is {share}, but it is a share of the records, from 0 to 1 (0.05 is 5 %)."
-        )
+        raise WrongValue(setting("suppression"), "a share of the records from 0 to 1, as 0.05", str(share))
     return exact
 
 

@@ -16,7 +16,7 @@ from cloister.kernels.shared_labels import MergedClasses, merge_prices
 from cloister.results import SearchResult
 from cloister.search import search
 from cloister.search.problem import Report, SearchProblem
-from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, TOP_DOWN
+from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, MONDRIAN, TOP_DOWN
 from cloister.shapes.table.method.data import EncodedTable, TableRequest
 from cloister.utility import AttributeLoss
 
@@ -228,8 +228,10 @@ def choose(
     """
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
-        greedy = {CLUSTER: cluster, TOP_DOWN: specialize}.get(request.method or "")
-        partition = _split(recoding, table, request) if greedy is None else greedy(recoding)
+        if request.method == MONDRIAN:
+            partition = _split(recoding, table, request)
+        else:
+            partition = {CLUSTER: cluster, TOP_DOWN: specialize}[str(request.method)](recoding)
         partition = _merge_classes(recoding, _within_limit(recoding, recoding.settle(partition)), request, codes)
         return _recode_table(table, recoding, partition, None)
     problem = table.problem
