@@ -170,7 +170,7 @@ def test_a_course_loads_nothing_of_other_shapes(course, shapes):
     assert f"cloister.pipeline.{course}" in loaded
     assert {shape_and_door(name)[0] for name in loaded} - {None} <= shapes
     of_course = {"tables": {"table_refusals", "undecided"}, "disassociation": {"codes"}, "generalization": {"codes"}}
-    own = {"protecting", course} | of_course.get(course, set())
+    own = {"protecting", "output_paths", course} | of_course.get(course, set())
     assert {name for name in loaded if name.startswith("cloister.pipeline.")} == {
         f"cloister.pipeline.{it}" for it in own
     }

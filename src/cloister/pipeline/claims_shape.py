@@ -24,7 +24,7 @@ from cloister.shapes.protocol import Run
 from cloister.sources import read_claim_tables, read_claims, read_table
 
 from .claims import ClaimsProtection
-from .output_paths import custody_of, release_at
+from .output_paths import release_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +123,8 @@ def prepare_claims(options: ClaimsOptions, claims: Claims) -> ClaimsProtection:
     protection = ClaimsProtection(
         claims, seed=options.seed, threads=options.threads or os.cpu_count() or 1, accept_empty=options.accept_empty
     )
-    files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
-    found = {name: custody_of(path, options.custodian_dir) for name, path in files.items()}
-    protection.custody = {name: one for name, one in found.items() if one}
+    protection.origin = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
+    protection.custodian_dir = options.custodian_dir
     plan, asked = claims.plan, claims.plan.risk.max_flag_rate
     kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
     protection.summary = [

@@ -22,7 +22,7 @@ from cloister.shapes.protocol import Protection, Rows, Run
 from cloister.sources import parse_profile
 
 from .disassociation import DisassociationProtection
-from .output_paths import IN_MEMORY, WORKLOAD_NOTE, custody_of
+from .output_paths import DATA, IN_MEMORY, WORKLOAD_NOTE
 
 if TYPE_CHECKING:  # one method loads nothing of the others
     from cloister.shapes.generalization.format.data import GeneralizationRequest
@@ -84,7 +84,7 @@ class CodesShape(KeyedShape[CodesOptions]):
                 keywords = _settings_by_name(options, read)
                 request = disassociation_of(keywords, read, accuracy=options.measures_workload)
                 protection = DisassociationProtection(read, request, seed=options.seed)
-        protection.custody = custody_of(options.data, options.custodian_dir)
+        protection.origin, protection.custodian_dir = {DATA: options.data}, options.custodian_dir
         if options.workload is not None and options.custodian_dir is None:
             protection.assumptions = [*read.notes, WORKLOAD_NOTE]
         protection.summary = _summarize(options, read)
@@ -121,10 +121,7 @@ def _prepare_on_spark(options: CodesOptions) -> Protection:
         return disassociation_of(_settings_by_name(options, given), given, accuracy=False)
 
     protection = DisassociationOnSpark(source, ask, options.engine, seed=options.seed)
-    if options.custodian_dir is not None and file.is_dir():  # a folder has no hash
-        protection.custody = {"path": str(file.resolve())}
-    else:
-        protection.custody = custody_of(file, options.custodian_dir)
+    protection.origin, protection.custodian_dir = {DATA: file}, options.custodian_dir
     rules = f"k = {options.k}, m = {USUAL_M if options.m is None else options.m}"
     protection.summary = [("patients", "counted on Spark"), ("method", options.method), ("rules", rules)]
     return protection

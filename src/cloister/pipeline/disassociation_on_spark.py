@@ -72,17 +72,16 @@ class DisassociationOnSpark(DisassociationProtection):
             self._opened = stack.pop_all()
         return self.given
 
+    def close(self) -> None:
+        """Forget what Spark has read, and end its session."""
+        self._opened.close()
+
     def protect(self, given: GivenCodes, _run: Run) -> ChunkedCodes:
         """Disassociate the code sets, one partition at a time."""
         blocks = self._blocks
-        with self._opened:
-            parted = disassociate_blocks(
-                blocks,
-                self.request,
-                repeats=given.codes.repeats,
-                records_a_part=self.records_a_part,
-                before=self.before,
-            )
+        parted = disassociate_blocks(
+            blocks, self.request, repeats=given.codes.repeats, records_a_part=self.records_a_part, before=self.before
+        )
         # What is left to do where all parts are here is without Spark.
         protected = ProtectedCodes(parted.released, parted.released.sizes[:0].astype("int32"), parted.figures)
         exact = {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}

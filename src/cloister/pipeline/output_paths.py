@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from cloister.errors import InputError, Message, setting
@@ -11,6 +12,9 @@ from cloister.release.release import check_apart
 from cloister.results import Manifest
 from cloister.shapes.protocol import SILENCE, ProgressListener
 from cloister.sources import parse_profile
+
+DATA = "data"
+"""The name of the only file of the data."""
 
 IN_MEMORY = setting("engine", "memory")
 WORKLOAD_NOTE = Message(
@@ -54,15 +58,24 @@ def check_places(
             raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
 
 
-def custody_of(data: Path | Query, custodian_dir: Path | None) -> dict[str, str]:
-    """Return the origin of the data and their hash, for the custodian only; empty without a custodian folder."""
-    if custodian_dir is None:
-        return {}
+def describe_origin(origin: Mapping[str, Path | Query], custodian_dir: Path | None) -> dict[str, object]:
+    """Return the origin of the data and their hashes, for the custodian only; empty without a custodian folder.
+
+    ``origin``: by the name of each file; one called `DATA` is alone
+    """
+    found: dict[str, object] = {}
+    for name, data in origin.items() if custodian_dir is not None else ():
+        found |= _origin_of(data) if name == DATA else {name: _origin_of(data)}
+    return found
+
+
+def _origin_of(data: Path | Query) -> dict[str, object]:
     if isinstance(data, Query):
         return {"query": data.query}
     collection = parse_profile(data)
     if collection is None:
-        return {"path": str(data.resolve()), "sha256": sha256(data)}
+        path = str(data.resolve())
+        return {"path": path} if data.is_dir() else {"path": path, "sha256": sha256(data)}  # a folder has no hash
     files = collection.files()
     digests = [sha256(file) for file in files]
     together = "".join(f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True))

@@ -3,14 +3,14 @@
 import os
 import platform
 from abc import abstractmethod
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from typing import Generic, TypeVar
 
-from cloister.errors import InternalError, NoSafeRelease, TooLittleMemory, setting
+from cloister.errors import InputError, InternalError, NoSafeRelease, TooLittleMemory, setting
 from cloister.io.foreign import interruptible
 from cloister.kernels.compiling import load
 from cloister.release.derived import Derived
@@ -19,6 +19,8 @@ from cloister.release.manifest import AnyManifest, parse_manifest, with_parts
 from cloister.release.release import Release
 from cloister.results import Manifest, Stopwatch, Verdict
 from cloister.shapes.protocol import Protection, Run
+
+from .output_paths import describe_origin
 
 Encoded = TypeVar("Encoded")
 Protected = TypeVar("Protected")
@@ -49,22 +51,36 @@ class StagedProtection(Protection, Generic[Encoded, Protected]):
         """Raise the errors of `encode`, and keep nothing."""
         self.encode()
 
+    def list_unmatched(self) -> None:
+        """Write what could not be encoded for the custodian, if that was requested."""
+
+    def close(self) -> None:
+        """Close what `encode` opened, whether or not the data were protected."""
+
     def take_steps(self, run: Run) -> Release:
         """Protect the data, and return the verified release."""
-        watch = run.watch
+        watch, custody = run.watch, describe_origin(self.origin, self.custodian_dir)
         with watch.stage("start"):
             interruptible(partial(load, self.kernels))
-        with watch.stage("encode"):
-            encoded = self.encode()
         working = run.voice.working(self.doing) if self.doing else nullcontext()
-        with watch.stage("protect"), working:
-            protected = self.protect(encoded, run)
+        with closing(self):
+            with watch.stage("encode"):
+                encoded = self._encode()
+            with watch.stage("protect"), working:
+                protected = self.protect(encoded, run)
         with watch.stage("measure"):
             release = self.describe(encoded, protected)
         with watch.stage("verify"):
             require_verified(self.verify(release, protected))
-        custody = replace(release.custody, figures={**release.custody.figures, **self.custody})
-        return replace(release, manifest=with_parts(release.manifest, seconds=watch.table()), custody=custody)
+        known = replace(release.custody, figures={**release.custody.figures, **custody})
+        return replace(release, manifest=with_parts(release.manifest, seconds=watch.table()), custody=known)
+
+    def _encode(self) -> Encoded:
+        try:
+            return self.encode()
+        except InputError:
+            self.list_unmatched()
+            raise
 
 
 def protect(protection: Protection, run: Run | None = None) -> Release:
@@ -81,10 +97,10 @@ def protect_somewhere(protection: Protection, run: Run) -> tuple[Release, Protec
     try:
         return protection.take_steps(run), protection
     except (TooLittleMemory, MemoryError):
-        instead = protection.read_into_memory(run)
-        if instead is None:
+        if not protection.may_be_in_memory:
             raise
-    return protect_somewhere(instead, run)
+    # After the error, whose traceback held all that the first attempt had made.
+    return protect_somewhere(protection.read_into_memory(run), run)
 
 
 def require_verified(verdict: Verdict) -> None:

@@ -243,15 +243,16 @@ class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
         """Count the records, and bind the hierarchies."""
         engine, request = self.table.engine, self.request
         counted = count_table(engine, request, released=self.released)
-        try:
-            table = encode_columns(counted.tally, counted.roles, request)
-        except InputError:
-            if self.unmatched_values is not None:
-                list_unmatched(request, names_of(engine.columns), self._values, self.unmatched_values)
-            raise
+        table = encode_columns(counted.tally, counted.roles, request)
         if request.levels is not None:
             check_levels(table.problem, request.levels)
         return EncodedTally(table, replace(counted, tally=table.tally))  # the same, packed
+
+    def list_unmatched(self) -> None:
+        """Write the values that are in no hierarchy, if that was requested."""
+        if self.unmatched_values is not None:
+            columns = names_of(self.table.engine.columns)
+            list_unmatched(self.request, columns, self._values, self.unmatched_values)
 
     def _values(self, column: str) -> pl.Series:
         """The distinct values of a column."""
@@ -271,10 +272,14 @@ class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
         source = Source(encoded.table.frame, self.table.format, self.table.delimiter, None, self.table.engine.file)
         return describe_release(EncodedInput(encoded.table), protected.table, self.request, source, self.seed)
 
-    def read_into_memory(self, run: Run) -> Protection | None:
-        """Return the table in memory, if nobody named this engine; it had too little memory."""
-        if self.in_memory is None:
-            return None
+    @property
+    def may_be_in_memory(self) -> bool:
+        """Whether nobody named this engine."""
+        return self.in_memory is not None
+
+    def read_into_memory(self, run: Run) -> Protection:
+        """Return the table in memory; this engine had too little of it."""
+        assert self.in_memory is not None
         instead = self.in_memory(run)
         why = f"the engine was memory in the end, as {self.table.engine.name} had too little of it"
         instead.assumptions = [*instead.assumptions, why]

@@ -28,7 +28,7 @@ from cloister.shapes.table.method.data import TableRequest
 from cloister.shapes.table.method.encode import encode, with_cut_points, with_packed
 from cloister.sources import read_table
 
-from .output_paths import IN_MEMORY, custody_of
+from .output_paths import DATA, IN_MEMORY
 from .table_request import notes_on_decimals, notes_on_method, request_of, rows_if_counted, rows_of
 from .tables import TableProtection
 from .undecided import propose_quasi_identifier
@@ -144,7 +144,7 @@ def prepare_table(
     protection = _protection_of(options, source, request, codes)
     protection.assumptions = [*why, *source.notes, *notes, *notes_on_decimals(request, source.frame)]
     protection.original = replace(protection.original, missing=missing)
-    protection.custody = custody_of(options.data, options.custodian_dir)
+    protection.origin, protection.custodian_dir = {DATA: options.data}, options.custodian_dir
     protection.summary = rows_of(request, f"{source.frame.height:,}", codes)
     return protection
 
@@ -173,7 +173,7 @@ def prepare_counted(options: TableOptions, table: "OpenedTable") -> "CountedProt
         protection = DatabaseProtection(table.database, name, request, seed=options.seed)
     protection.assumptions = [*table.notes, *notes, *notes_on_method(options, request, engine.name)]
     protection.unmatched_values = options.unmatched_values
-    protection.custody = custody_of(options.data, options.custodian_dir)
+    protection.origin, protection.custodian_dir = {DATA: options.data}, options.custodian_dir
     protection.summary = rows_if_counted(options, request, f"counted by {engine.name}", engine.name)
     return protection
 

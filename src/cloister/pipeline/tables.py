@@ -7,13 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.jobs.linked_columns import RecordedValues
 from cloister.release.manifest import AnyManifest
 from cloister.release.release import CustodianFiles, Release
 from cloister.report.release_warnings import describe_unique
-from cloister.results import DisclosiveColumn, Manifest, Verdict
+from cloister.results import DisclosiveColumn, Manifest
 from cloister.shapes.protocol import Original, Run
 from cloister.shapes.table.format.facts import DerivedTable
 from cloister.shapes.table.format.manifest import guarantee_of
@@ -78,18 +77,19 @@ class TableInMemory(StagedProtection[Encoded, Protected]):
 
     def encode_rows(self, frame: pl.DataFrame, request: TableRequest) -> EncodedInput:
         """Encode the table, and reject undecided columns, texts that identify, and levels that do not exist."""
-        source, columns = self.source, self.source.frame.columns
+        source = self.source
         self.check_roles()
-        try:
-            table = encode(frame, request, source.name)
-        except InputError:
-            if self.unmatched_values is not None:
-                list_unmatched(request, columns, source.frame.get_column, self.unmatched_values)
-            raise
+        table = encode(frame, request, source.name)
         accepted = accepted_as_recorded(table, request, source.name)
         if request.levels is not None:
             check_levels(table.problem, request.levels)
         return EncodedInput(table, accepted)
+
+    def list_unmatched(self) -> None:
+        """Write the values that are in no hierarchy, if that was requested."""
+        if self.unmatched_values is not None:
+            frame = self.source.frame
+            list_unmatched(self.request, frame.columns, frame.get_column, self.unmatched_values)
 
     def recorded_values(self) -> RecordedValues | None:
         """Return the columns that are released as recorded; None if patients have several rows."""
@@ -121,11 +121,6 @@ class TableProtection(TableInMemory[EncodedInput, ProtectedTable]):
     def describe(self, encoded: EncodedInput, protected: ProtectedTable) -> TableRelease:
         """Measure what was lost, and describe the release."""
         return describe_release(encoded, protected, self.request, self.source, self.seed)
-
-    def verify(self, release: Release, protected: ProtectedTable) -> Verdict:
-        """Return the verdict on the protected records, whose text is packed and takes less time."""
-        assert isinstance(release, TableRelease)
-        return release.recheck_records(protected.tally)
 
 
 def protect_rows(

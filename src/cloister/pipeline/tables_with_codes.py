@@ -90,7 +90,6 @@ class TableWithCodesProtection(TableInMemory[EncodedBoth, ProtectedTableAndCodes
     def encode(self) -> EncodedBoth:
         """Read the codes, and encode the table with their presence."""
         source, request, asked = self.source, self.request, self.asked
-        interruptible(partial(load, "disassociation"))
         asked.request(k_of(request))
         check_column(source.frame, request, asked, source.name)
         codes = read_codes(source.frame, asked, source.name)
@@ -101,6 +100,7 @@ class TableWithCodesProtection(TableInMemory[EncodedBoth, ProtectedTableAndCodes
     def protect(self, encoded: EncodedBoth, run: Run) -> ProtectedTableAndCodes:
         """Protect the table, then the codes inside its classes."""
         codes, request = encoded.codes, encoded.request
+        interruptible(partial(load, "disassociation"))
         table = protect_rows(encoded.table.table, request, run, record_codes(codes, self.source.frame.height))
         table = replace(table, tally=table.tally.replace_rows(unpack(table.tally.frame)))
         both = interruptible(lambda: protect_codes_of(table, request, codes, self.asked, self.seed))

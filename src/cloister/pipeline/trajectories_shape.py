@@ -25,7 +25,7 @@ from cloister.shapes.trajectories.format.domain import USUAL_AGES, usual_codes
 from cloister.shapes.trajectories.format.options import UNITS, TrajectoriesOptions
 from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
 
-from .output_paths import WORKLOAD_NOTE, custody_of
+from .output_paths import DATA, WORKLOAD_NOTE
 from .trajectories import TrajectoriesProtection
 
 USUAL_DIVERSITY = 2
@@ -73,7 +73,7 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         protection = TrajectoriesProtection(
             read, request, seed=options.seed, threads=options.threads, engine=options.engine
         )
-        protection.custody = custody_of(options.data, options.custodian_dir)
+        protection.origin, protection.custodian_dir = {DATA: options.data}, options.custodian_dir
         if options.workload is not None and options.custodian_dir is None:
             protection.assumptions = [*read.notes, WORKLOAD_NOTE]
         protection.summary = [

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from cloister.hierarchy import Hierarchy
+from cloister.io import Query
 from cloister.jobs.job import Job, Part
 from cloister.jobs.linked_columns import RecordedValues
 from cloister.kernels.compiling import compile_kernels, must_compile
@@ -95,7 +96,9 @@ class Protection(ABC):
     recorded: tuple[str, ...] = ()  # columns that are released as recorded, one row a patient
     how_read: Sequence[str] = ()  # what was changed and omitted while the data were read, for the custodian
     assumptions: Sequence[str] = ()  # notes for the user that need no release, without full stops
-    custody: Mapping[str, object] = MappingProxyType({})  # where the data come from, for the custodian only
+    # where the data come from, by the name of the file, and the folder in which only the custodian reads it
+    origin: Mapping[str, Path | Query] = MappingProxyType({})
+    custodian_dir: Path | None = None
     summary: Rows = ()  # the request, by subject, without values of the data
 
     def check_roles(self) -> None:  # noqa: B027  (most shapes have no roles)
@@ -109,9 +112,14 @@ class Protection(ABC):
     def take_steps(self, run: Run) -> Release:
         """Protect the data, and return the verified release; called once."""
 
-    def read_into_memory(self, _run: Run) -> "Protection | None":
-        """Return the same protection in memory, if an engine that nobody named has too little memory; None if not."""
-        return None
+    @property
+    def may_be_in_memory(self) -> bool:
+        """Whether an engine protects the data that nobody named: memory takes over if it has too little."""
+        return False
+
+    def read_into_memory(self, _run: Run) -> "Protection":
+        """Return the same protection in memory."""
+        return self
 
     def notes(self, _release: Release, _manifest: AnyManifest) -> Sequence[str]:
         """Return notes on the release for the user, without full stops."""

@@ -341,8 +341,8 @@ def test_a_verifier_that_refuses_our_output_is_exit_3(protect, refused, monkeypa
     def put_back(*words):
         """Protect, and put a value of the original back."""
         found = protect_rightly(*words)
-        ages = pl.Series("age", ["33", *found.frame["age"][1:]])
-        return replace(found, frame=found.frame.with_columns(ages))
+        ages = pl.Series("age", ["33", *found.tally.frame["age"][1:]])
+        return replace(found, tally=found.tally.replace_rows(found.tally.frame.with_columns(ages)))
 
     monkeypatch.setattr(tables, "protect", put_back)
     message = refused(protect(), 3)

@@ -347,6 +347,19 @@ def test_columns_of_other_names_that_say_the_same_are_refused(cloister, tmp_path
     assert not (tmp_path / "out").exists()
 
 
+def test_a_dry_run_lists_no_unmatched_values(cloister, tmp_path):
+    """Values that are in no hierarchy are written by a run that was to protect them, and by no other."""
+    (tmp_path / "data.csv").write_text("age\n" + "31\n" * 9 + "p007\n")
+    (tmp_path / "job.toml").write_text(
+        'name = "n"\noutput = "out"\nk = 2\n[sources.one]\nfile = "data.csv"\n[[protect]]\nshape = "table"\n'
+        'source = "one"\nunmatched_values = "outside.csv"\n[protect.qi]\nage = "interval:20"\n'
+    )
+    assert cloister("run", "job.toml", "--dry-run").code == 2
+    assert not (tmp_path / "outside.csv").exists()
+    assert cloister("run", "job.toml").code == 2
+    assert (tmp_path / "outside.csv").read_text() == "column,value\nage,p007\n"
+
+
 def test_roles_of_all_parts_are_checked_before_the_first_is_protected(cloister, tmp_path, monkeypatch):
     """An undecided column of the last part is refused at once: nobody waits for the others."""
     hospital_of_testing(n=120).write(tmp_path)

@@ -5,7 +5,9 @@ What became of the sets of the privacy policy and of the utility policy is told 
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis, Mamoulis, Kalnis (2008), PVLDB 1(1).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -139,7 +141,10 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             f"None of the {len(constraints.given)} sets of the privacy policy {request.privacy.spec} has a code of the "
             "data, so nothing would be protected. Write codes as the data do."
         )
-    term_of = _terms(codes, request, tree, constraints)
+    if request.method is GeneralizationMethod.GENERALIZATION:
+        term_of, bound = _best_terms(codes, request, tree, constraints)
+    else:
+        term_of, bound = _terms(codes, request, tree, constraints), None
     everyone, origin = released_as(codes, term_of, request)
     released, origin = without_few_empty(everyone, origin)
     if not len(released.terms) or released.n_records < request.k:
@@ -161,7 +166,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
         closeness=tree.spec,
         statuses=statuses(constraints, everyone),
         outcomes=outcomes(request.policy, codes, everyone),
-        bound=_bound(codes, request, tree, constraints, term_of),
+        bound=bound,
     )
     return GeneralizedCodes(released, origin, codes, figures)
 
@@ -217,8 +222,6 @@ def without_few_empty(released: Generalization, origin: Integers) -> tuple[Gener
 
 
 def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints) -> Numbers:
-    if request.method is GeneralizationMethod.GENERALIZATION:
-        return _best_terms(codes, request, tree, constraints)
     if request.method is GeneralizationMethod.APRIORI:
         return recode(codes, tree, request.k, request.privacy.m or 1)
     policy = request.policy.item_numbers(codes) if request.policy else []
@@ -241,49 +244,54 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
 
 def _best_terms(
     codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints
-) -> Numbers:
-    """The terms of least loss that searches from CBA's, from UGACLIP's and from none found: never more than either's.
+) -> tuple[Numbers, float | None]:
+    """The terms of least loss that searches from CBA's, from UGACLIP's and from none found, and a bound of the ILM.
 
-    Of few codes, those of least loss of all. Where codes repeat, moves could part occurrences of a code: then the
-    better of the two methods is taken.
+    They never lose more than either's; of few codes, they lose least of all. Where codes repeat, moves could part
+    occurrences of a code: then the better of the two methods is taken, without a bound.
     """
     methods = GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP
     found = [_terms(codes, replace(request, method=method), tree, constraints).copy() for method in methods]
+    if codes.repeats:
+        return _least_of(found, codes, request, tree, constraints), None
     search, nothing = search_of(codes, request, tree, constraints), np.full(codes.n_codes, -1, dtype=np.int32)
-    if not codes.repeats:
-        for start, nodes_first in ((found[0], False), (found[1], False), (nothing, False), (nothing, True)):
-            found.append(search.improve(start, nodes_first=nodes_first))
-        found.append(search.shaken(min(found, key=search.loss_of), SHAKES))
-    occurrences, losses = codes.supports(), list[tuple[float, int, Numbers]]()
+    for start, nodes_first in ((found[0], False), (found[1], False), (nothing, False), (nothing, True)):
+        found.append(search.improve(start, nodes_first=nodes_first))
+    found.append(search.shaken(min(found, key=search.loss_of), SHAKES))
+    best = _least_of(found, codes, request, tree, constraints)
+    least = search.bound()
+    if codes.n_codes <= MOST_CODES:
+        is_released = partial(can_release, codes=codes, request=request, constraints=constraints)
+        exact = ExactSearch(codes, search, constraints.apart, is_released)
+        best = exact.find(best if is_released(best) else nothing)
+        least = max(least, exact.bound)
+    return best, least / (search.unit * codes.n_records)
+
+
+def _least_of(
+    found: Sequence[Numbers],
+    codes: CodeSets,
+    request: GeneralizationRequest,
+    tree: CodeTree,
+    constraints: PrivacyConstraints,
+) -> Numbers:
+    """The terms of least loss among those that can be released, the first of them; the first of all if none can."""
+    losses, occurrences = list[tuple[float, int, Numbers]](), codes.supports()
     for term_of in found:
-        released, _ = released_as(codes, term_of, request)
-        if len(released.terms) and not len(unprotected_parts(constraints.apart, released)):
+        if can_release(term_of, codes, request, constraints):
+            released, _ = released_as(codes, term_of, request)
             losses.append((information_loss(count_terms(released, occurrences, tree)), len(losses), term_of))
-    best = min(losses, key=lambda each: each[:2])[2] if losses else found[0]
-    if not is_exact(codes):
-        return best
-
-    def is_protected(term_of: Numbers) -> bool:
-        released, _ = released_as(codes, term_of, request)
-        return not len(unprotected_parts(constraints.apart, released))
-
-    return ExactSearch(search, is_protected).find(best if losses else nothing)
+    return min(losses, key=lambda each: each[:2])[2] if losses else found[0]
 
 
-def is_exact(codes: CodeSets) -> bool:
-    """Whether codes are so few that the method generalization finds the terms of least loss."""
-    return codes.n_codes <= MOST_CODES and not codes.repeats
-
-
-def _bound(
-    codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints, term_of: Numbers
-) -> float | None:
-    """The least ILM that terms may have, where it is asked for; of few codes that of ``term_of``."""
-    if request.method is not GeneralizationMethod.GENERALIZATION or codes.repeats:
-        return None
-    search = search_of(codes, request, tree, constraints)
-    least = search.loss_of(term_of) if is_exact(codes) else search.bound()
-    return least / (search.unit * codes.n_records)
+def can_release(
+    term_of: Numbers, codes: CodeSets, request: GeneralizationRequest, constraints: PrivacyConstraints
+) -> bool:
+    """Return whether terms protect the sets that no record holds, and leave k records or more."""
+    everyone, origin = released_as(codes, term_of, request)
+    released, _ = without_few_empty(everyone, origin)
+    is_enough = len(released.terms) > 0 and released.n_records >= request.k
+    return is_enough and not len(unprotected_parts(constraints.apart, everyone))
 
 
 def search_of(

@@ -59,10 +59,6 @@ class TableRelease(DataFileRelease):
         """Return the verdict on the protected records."""
         return self._check(self.tally)
 
-    def recheck_records(self, records: Tally) -> Verdict:
-        """Return the verdict on records in any kind of text."""
-        return self._check(records)
-
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on the data file."""
         return self._check(Tally(self.read_written(folder)))
