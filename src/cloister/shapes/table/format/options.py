@@ -121,9 +121,9 @@ class TableSettings:
     purpose: Annotated[
         str,
         Help(
-            "Purpose of the data, which sets method and weights. analysis: lowest loss, levels differ "
-            "between classes. counts: one level per column, age and sex preserved. one-coding: one "
-            "level per column."
+            "Purpose of the data, which sets method and weights. analysis: low loss, levels differ between classes. "
+            "counts: one level per column, age and sex weigh more. one-coding: one level per column, proven to lose "
+            "least."
         ),
         OneOf(*PURPOSES),
         Key(),
