@@ -1,9 +1,18 @@
-"""Whoever adds a setting decides whether recipients learn of it."""
+"""Whoever adds a setting decides whether recipients learn of it, and uses it."""
+
+from dataclasses import fields
 
 import pytest
 
 from cloister.settings.declaration import settings_of
+from cloister.shapes.codes.options import CodesSettings
+from cloister.shapes.disassociation.format.data import DisassociationRequest
+from cloister.shapes.generalization.format.data import GeneralizationRequest
 from cloister.shapes.registry import FORMS, SHAPES, load
+from cloister.shapes.table.format.options import TableSettings
+from cloister.shapes.table.method.data import TableRequest
+from cloister.shapes.trajectories.format.data import TrajectoriesRequest
+from cloister.shapes.trajectories.format.options import TrajectoriesSettings
 
 FORMS_OF = {
     "table": ("table", "table_with_codes"),
@@ -74,3 +83,28 @@ def test_no_reason_is_about_a_setting_that_went():
 
     assert set.union(*reasons) <= every
     assert sum(map(len, reasons)) == len(set.union(*reasons))
+
+
+READ_OR_LOOKED_UP = {
+    TrajectoriesSettings: {
+        "code", "age", "date", "anchor", "age_unit", "attributes", "ids", "sensitive", "sensitive_codes",
+    },
+    CodesSettings: {"codes", "code", "separator", "repeats", "attributes", "visit", "ids", "code_hierarchy"},
+    TableSettings: set(),
+}  # fmt: skip
+"""Settings by which data are read, or from which a field of another name is made."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "requests"),
+    [
+        (TrajectoriesSettings, [TrajectoriesRequest]),
+        (CodesSettings, [DisassociationRequest, GeneralizationRequest]),
+        (TableSettings, [TableRequest]),
+    ],
+)
+def test_no_setting_is_accepted_and_ignored(settings, requests):
+    """A setting is a field of the request that its method receives, or says here what else becomes of it."""
+    received = {one.name for request in requests for one in fields(request)}
+
+    assert {one.name for one in fields(settings)} - received == READ_OR_LOOKED_UP[settings]
