@@ -10,7 +10,7 @@ from tests.made.examples import examples
 
 from cloister.errors import InputError, InternalError
 from cloister.io import Tally, as_text, batches, read_table, write_csv, write_parquet
-from cloister.io.batches import is_as_written, packed_frame, read_packed, read_runs, read_tally, write_runs
+from cloister.io.batches import is_as_written, read_packed, read_packed_frame, read_runs, read_tally, write_runs
 from cloister.io.tally import concat_tallies
 
 TEXTS = st.sampled_from([None, "a", "b", 'q"x', "c,d", "two\nlines", " ", "é"])
@@ -182,5 +182,5 @@ def test_a_file_read_by_lines_is_the_table(tmp_path_factory, rows):
     assert [as_text(one).to_list() for one in found.frame] == [one.to_list() for one in expected.frame]
     assert (found.delimiter, found.name, found.path) == (expected.delimiter, expected.name, expected.path)
     write_csv(expected.frame, folder / "written.csv")
-    again = packed_frame(folder / "written.csv", ",")
+    again = read_packed_frame(folder / "written.csv", ",")
     assert [as_text(one).to_list() for one in again] == [one.to_list() for one in expected.frame]

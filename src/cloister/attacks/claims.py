@@ -74,7 +74,7 @@ class Histories(RecordGroups):
 
     candidates: Candidates
     spans: Integers  # (n_patients, 2): by patient of the original, the candidates alike in the columns of patients
-    # by column, (n_claims,) number of what each claim of the original has there; below 0: nothing is told of it
+    # by column, (n_claims,) number of what each claim of the original has there; below 0: nothing is known of it
     values: Sequence[NDArray[np.integer]]
     drawn: Drawn  # which claims are known
     sizes: Integers  # of the groups of patients here: ones

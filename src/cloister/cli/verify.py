@@ -16,7 +16,7 @@ from cloister.io.query import is_address
 from cloister.jobs.manifest import JOB, only_part, part_names, promises_of_folder
 from cloister.pipeline.output_paths import release_at
 from cloister.release.head import UNBOUND_REPORT, WITH_CODES
-from cloister.release.manifest import AnyManifest, codes_of, outline_of, parse_manifest
+from cloister.release.manifest import AnyManifest, codes_of, outline_of, parse_manifest, rules_of
 from cloister.results import Caveat, Manifest, Verdict
 from cloister.settings.declaration import settings_of
 from cloister.settings.reading import KEYS, how_read, reading_of
@@ -66,7 +66,7 @@ def run_verify(options: VerifyOptions) -> None:
         for line in verdict.checks if options.verbose else _in_short(options.folder, verdict):
             say(f"  {line}")
     if not verdict.holds:
-        raise _not_checked(options, verdict)
+        raise _not_checked(options, stated, verdict)
 
 
 def _as_json(verdict: Verdict) -> dict[str, object]:
@@ -85,14 +85,16 @@ def _in_short(folder: Path, verdict: Verdict) -> Iterator[str]:
     yield f"{of_parts}{checks} checks{': all hold' if verdict.holds else ' passed'}; -v lists them."
 
 
-def _not_checked(options: VerifyOptions, verdict: Verdict) -> NotChecked:
+def _not_checked(options: VerifyOptions, stated: "AnyManifest | None", verdict: Verdict) -> NotChecked:
     """Say what was not checked, why, and what to do."""
     names = list(dict.fromkeys(name for name, _ in verdict.unchecked))
+    rules = [] if stated is None else rules_of(stated)
+    of_population = {rule["model"] for rule in rules if isinstance(rule.get("population"), str)}
+    needs_population = not of_population.isdisjoint(names)
     accepted = " ".join(f"--accept-unchecked {name}" for name in names)
-    is_elsewhere = names == [UNBOUND_REPORT[0]] or any("population" in why for _, why in verdict.unchecked)
-    compare = "" if is_elsewhere or options.original is not None else " Compare with the original (--original), or"
-    if not options.population and any("population" in why for _, why in verdict.unchecked):
-        compare = " Give the population (--population), or"
+    compare = "" if options.original is not None else " Compare with the original (--original), or"
+    if needs_population or names == [UNBOUND_REPORT[0]]:
+        compare = " Give the population (--population), or" if needs_population and not options.population else ""
     return NotChecked(
         f"{options.folder.name} was not checked in full: {verdict.problem()}.{compare or ' If you do not need it,'} "
         f"accept that: {accepted}.",

@@ -2,7 +2,7 @@
 
 A *run* is a sequence of records of a file that follow each other and are equal in all columns but a numbered id, which
 counts on from one to the next. A file is read as the tally of its runs in their order, each with the first id of its
-records: whether records are sorted, and ids are the numbers of the records, can be told from runs as from records.
+records: whether records are sorted, and ids are the numbers of the records, can be seen in runs as in records.
 
 ``delimiter`` is that of a CSV file, and None for Parquet.
 """
@@ -77,7 +77,7 @@ def frames_of(path: Path, delimiter: str | None, rows: int | None = None) -> Ite
             yield plain_columns(frame, path.name)
 
 
-def packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
+def read_packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
     """Return the records of a released file as packed text; they are packed in batches."""
     found = _packed_whole(frames_of(path, delimiter, PIECE))
     if not found.width:
@@ -238,7 +238,7 @@ class _Digest(io.BytesIO):
         return memoryview(content).nbytes
 
 
-def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
+def read_released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
     """Yield the records of a released file in its order, in batches if they are many."""
     if delimiter is not None and not is_large(path):
         reading = ReadingWords(encoding="utf-8", delimiter=delimiter, row_index=KEEP)
@@ -252,7 +252,7 @@ def is_as_written(path: Path, delimiter: str | None) -> bool:
     Anything else that reads as the same table could carry a message: other spellings of cells, empty texts and NaN for
     missing values, bytes that no reader looks at, statistics, metadata, borders of row groups.
     """
-    again, frames = _Digest(), released_frames(path, delimiter)
+    again, frames = _Digest(), read_released_frames(path, delimiter)
     first = next(frames, None)
     if first is None:
         raise InputError(f"{path.name} has columns but no records.", file=path.name)

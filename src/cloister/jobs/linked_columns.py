@@ -40,7 +40,9 @@ class RecordedValues:
     ids: pl.Series | None = field(default=None, repr=False)
 
     @classmethod
-    def beside(cls, attributes: AttributesTable | None, ids: pl.Series | None, k: int) -> "RecordedValues | None":
+    def of_attributes(
+        cls, attributes: AttributesTable | None, ids: pl.Series | None, k: int
+    ) -> "RecordedValues | None":
         """Return the auxiliary attributes of patients; None if there are none."""
         return None if attributes is None else cls(attributes.frame, k, ids)
 

@@ -22,7 +22,7 @@ class CodesProtection(StagedProtection[Encoded, Protected]):
 
     def recorded_values(self) -> RecordedValues | None:
         """Return the auxiliary attributes, which are released as recorded."""
-        return RecordedValues.beside(self.given.attributes, self.given.codes.ids, self.request.k)
+        return RecordedValues.of_attributes(self.given.attributes, self.given.codes.ids, self.request.k)
 
     def notes(self, _release: Release, manifest: AnyManifest) -> Sequence[str]:
         """Return notes for the user; they name no code that the utility policy omits, as logs may keep them."""

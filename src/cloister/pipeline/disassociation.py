@@ -70,7 +70,7 @@ class DisassociationProtection(CodesProtection[GivenCodes, ChunkedCodes]):
             _check=partial(verify, secret=chunked.secret, diversity=request.diversity),
         )
 
-    def verify(self, release: Release, _chunked: ChunkedCodes) -> Verdict:
+    def verify(self, release: Release) -> Verdict:
         """Return the verdict on the clusters."""
         return interruptible(release.recheck)
 

@@ -37,14 +37,14 @@ class StagedProtection(Protection, Generic[Encoded, Protected]):
 
     @abstractmethod
     def protect(self, encoded: Encoded, run: Run) -> Protected:
-        """Return the protected data; ``run`` is told of the progress."""
+        """Return the protected data; ``run`` shows the progress."""
 
     @abstractmethod
     def describe(self, encoded: Encoded, protected: Protected) -> Release:
         """Return the release, not verified yet: its files, its manifest, and what only the custodian may see."""
 
-    def verify(self, release: Release, _protected: Protected) -> Verdict:
-        """Return the verdict on the described release, which is made of the protected data."""
+    def verify(self, release: Release) -> Verdict:
+        """Return the verdict on the described release."""
         return release.recheck()
 
     def check(self) -> None:
@@ -71,7 +71,7 @@ class StagedProtection(Protection, Generic[Encoded, Protected]):
         with watch.stage("measure"):
             release = self.describe(encoded, protected)
         with watch.stage("verify"):
-            require_verified(self.verify(release, protected))
+            require_verified(self.verify(release))
         known = replace(release.custody, figures={**release.custody.figures, **custody})
         return replace(release, manifest=with_parts(release.manifest, seconds=watch.table()), custody=known)
 
@@ -92,7 +92,7 @@ def protect(protection: Protection, run: Run | None = None) -> Release:
 
 
 def protect_somewhere(protection: Protection, run: Run) -> tuple[Release, Protection]:
-    """Return the verified release, and what made it: the same protection in memory if an engine had too little."""
+    """Return the verified release and its protection: the same in memory if an engine had too little memory."""
     run.compiling(protection.kernels, protection.kernels_in_words)
     try:
         return protection.take_steps(run), protection

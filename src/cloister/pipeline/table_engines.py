@@ -5,7 +5,7 @@ A file is written from the tally of its protected records; a database makes the 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
@@ -109,10 +109,10 @@ class CountedTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedTally:
-    """The tally of a table that is ready for the search, and how it was counted."""
+    """The tally of a table that is ready for the search, and the released columns that were not counted."""
 
     table: EncodedTable
-    counted: CountedTable
+    uncounted: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,13 +169,13 @@ class TableMade:
 
     database: Database
     making: Making
-    counted: CountedTable
+    uncounted: tuple[str, ...]  # released columns that were not counted
     id_column: str | None
     stays: bool = False
 
     def stayed(self) -> list[str]:
         """Released columns that were not counted."""
-        return [column for column in self.counted.uncounted if column in self.making.columns]
+        return [column for column in self.uncounted if column in self.making.columns]
 
     def stay(self) -> None:
         """Commit it."""
@@ -207,7 +207,7 @@ class TableMade:
         # What was not counted must stand with the labels of its own records; counting compares all else.
         if {*self.stayed()} - {self.id_column} and (changed := database.fetch(n_changed(database, making)).item()):
             raise InternalError(f"{changed} records of the protected table are none of the original.")
-        here = [column for column in making.columns if column not in self.counted.uncounted]
+        here = [column for column in making.columns if column not in self.uncounted]
         found = fetch_released(database, making.table, here)
         texts = pl.DataFrame([as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(found.frame)])
         return self._with_uncounted(found.gather(texts.select(pl.arg_sort_by(*texts.columns)).to_series()))
@@ -246,7 +246,7 @@ class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
         table = encode_columns(counted.tally, counted.roles, request)
         if request.levels is not None:
             check_levels(table.problem, request.levels)
-        return EncodedTally(table, replace(counted, tally=table.tally))  # the same, packed
+        return EncodedTally(table, counted.uncounted)
 
     def list_unmatched(self) -> None:
         """Write the values that are in no hierarchy, if that was requested."""
@@ -323,7 +323,7 @@ class DatabaseProtection(CountedProtection):
         protected = super().protect(encoded, run).table
         making = _making(self.name, encoded.table, protected, self.request)
         make(self.database, making)
-        return ProtectedTally(protected, TableMade(self.database, making, encoded.counted, self.request.numbered_id))
+        return ProtectedTally(protected, TableMade(self.database, making, encoded.uncounted, self.request.numbered_id))
 
     def describe(self, encoded: EncodedTally, protected: ProtectedTally) -> DatabaseRelease:
         """Measure what was lost, and describe the release."""
@@ -334,7 +334,7 @@ class DatabaseProtection(CountedProtection):
         manifest = with_parts(release.manifest, **{TABLE: place.as_json()})
         return DatabaseRelease(**vars(release) | {"manifest": manifest}, table=self.name, made=made)
 
-    def verify(self, release: Release, _protected: ProtectedTally) -> Verdict:
+    def verify(self, release: Release) -> Verdict:
         """Return the verdict on the table in the database: by SQL there, then by its counts."""
         assert isinstance(release, DatabaseRelease)
         database = self.database

@@ -150,7 +150,7 @@ class TrajectoriesProtection(StagedProtection[FittedPatients, AlignedPatients]):
 
     def recorded_values(self) -> RecordedValues | None:
         """Return the auxiliary attributes, which are released as recorded."""
-        return RecordedValues.beside(self.given.attributes, self.given.trajectories.ids, self.request.k)
+        return RecordedValues.of_attributes(self.given.attributes, self.given.trajectories.ids, self.request.k)
 
 
 def lay_out(domain: FittedTrajectories, given: GivenTrajectories, protected: ProtectedTrajectories) -> AlignedPatients:

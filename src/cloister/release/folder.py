@@ -11,7 +11,7 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
-from cloister.io.batches import is_as_written, released_frames
+from cloister.io.batches import is_as_written, read_released_frames
 from cloister.release.earlier_names import with_earlier_names, with_names_of_today
 from cloister.release.head import (
     ATTRIBUTES,
@@ -238,7 +238,7 @@ def formulas_in(
         if known is not None and Path(name).stem in known:
             frames = iter([known[Path(name).stem]])
         else:
-            frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
+            frames = read_released_frames(folder / name, _delimiter_of(folder / name, manifest))
         found[name] = sorted({column for frame in frames for column in formula_columns(frame)})
     return {name: columns for name, columns in found.items() if columns}
 

@@ -145,6 +145,7 @@ def test_another_original_is_refused(cloister, ruled, data):
 
 def test_another_population_is_refused(cloister, ruled, census):
     """A rule that compares with a population is judged by the table given; one that no rule names is bad input."""
+    assert "Give the population (--population), or accept" in cloister("verify", ruled).err
     lines = census.read_text().splitlines()
     census.write_text("\n".join(lines[: len(lines) // 3]) + "\n")
     ran = cloister("verify", ruled, *CENSUS)

@@ -35,14 +35,19 @@ def all_choices(codes, groups):
             yield frozenset(terms.values())
 
 
+def groups_of(codes, numbers):
+    """Two sets of a utility policy, those that are not empty: of each code its number, below 0 for none."""
+    groups = (frozenset(c for c, n in zip(FEW, numbers) if n == number and c in codes) for number in (0, 1))
+    return [group for group in groups if group]
+
+
 @examples(60)
 @given(RECORDS, SETS, NUMBERS, st.integers(2, 4), st.sampled_from(Uncovered))
 def test_few_codes_lose_the_least_that_is_possible(records, sets, numbers, k, uncovered):
     """Terms are protected, of one group each, lose no more than CBA and UGACLIP, and least of every choice."""
     assume(oracle.required(records, sets))
     codes = sorted(frozenset().union(*records))
-    groups = [frozenset(c for c, n in zip(FEW, numbers) if n == number and c in codes) for number in (0, 1)]
-    groups = [group for group in groups if group]
+    groups = groups_of(codes, numbers)
     rest = frozenset(codes) - frozenset().union(*groups)
     every = [*groups, *([rest] if uncovered is Uncovered.GENERALIZE else [frozenset([code]) for code in rest])]
     privacy = PrivacyPolicy.of(sets)
@@ -70,10 +75,8 @@ def test_few_codes_lose_the_least_that_is_possible(records, sets, numbers, k, un
 def test_without_the_whole_search_the_bound_is_below_every_choice(records, sets, numbers, k, uncovered):
     """Where it is not made, or ends early, terms lose no less than the least possible, and the bound is no more."""
     assume(oracle.required(records, sets))
-    codes = sorted(frozenset().union(*records))
-    groups = [frozenset(c for c, n in zip(FEW, numbers) if n == number and c in codes) for number in (0, 1)]
-    privacy, method = PrivacyPolicy.of(sets), GeneralizationMethod.GENERALIZATION
-    request = request_for(k, privacy, method, [group for group in groups if group], uncovered)
+    groups = groups_of(frozenset().union(*records), numbers)
+    request = request_for(k, PrivacyPolicy.of(sets), GeneralizationMethod.GENERALIZATION, groups, uncovered)
     exact = protect(records, request)
     with mock.patch.object(protection, "MOST_CODES", 0):
         moved = protect(records, request)

@@ -379,7 +379,7 @@ def _ranks(numbers: RowNumbers) -> tuple[RowNumbers, int]:
     return ranks, int(ranks.max(initial=-1)) + 1
 
 
-def sorted_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> list[bytes]:
+def sort_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> list[bytes]:
     """Return the sorted numbers of each of n owners, as bytes with the same sort order."""
     width = int(numbers.max(initial=0)) + 1
     text = (np.sort(owners * width + numbers) % width).astype(">u4").tobytes()

@@ -13,7 +13,7 @@ from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts, label_counts
 
-from .data import Masked, Step, StepLine, numbers_by_content, sorted_numbers
+from .data import Masked, Step, StepLine, numbers_by_content, sort_numbers
 from .group_tables import OTHER
 from .manifest import DIGITS, Levels, Unbounded, VoterList, rule_of
 from .plan import ClaimsPlan
@@ -144,7 +144,7 @@ def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> Claims
 def class_size_of_patient(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
     """Return how many patients share each one's quasi-identifiers in both files, (n_patients,), itself included."""
     kinds = numbers_by_content(files.claims.select(form.names(CLAIMS, QUASI)))
-    histories = pl.Series(KIND, sorted_numbers(files.owners, kinds, files.patients.height), dtype=pl.Binary)
+    histories = pl.Series(KIND, sort_numbers(files.owners, kinds, files.patients.height), dtype=pl.Binary)
     people = files.patients.select(*form.names(PATIENTS, QUASI), histories)
     return people.select(pl.len().over(people.columns).cast(pl.Int64)).to_series().to_numpy()
 

@@ -16,7 +16,7 @@ from cloister.io.batches import PIECE, frames_of
 from cloister.io.columns import code_texts, pack_text
 from cloister.release.release import Release
 from cloister.results import Checks, Verdict
-from cloister.shapes.claims.format.data import Claims, numbers_by_content, sorted_numbers
+from cloister.shapes.claims.format.data import Claims, numbers_by_content, sort_numbers
 from cloister.shapes.claims.format.released_columns import (
     CLAIMS,
     NUMBER,
@@ -62,7 +62,7 @@ def released_order(
     """
     own, events = numbers_by_content(patients.content), numbers_by_content(claims.content)
     n = own.size
-    people = _rank_pairs(own.tolist(), sorted_numbers(owners, events, n))
+    people = _rank_pairs(own.tolist(), sort_numbers(owners, events, n))
     if hashes is not None:
         people = _rank_pairs(people.tolist(), [text.encode() for text in hashes])
     if groups := _pseudonyms(patients, claims):
@@ -71,7 +71,7 @@ def released_order(
             colours = [group.colour_ids((people, with_patient), is_last=last) for group in groups]
             events = _refine_numbers(events, 1, groups, colours, people[owners])
             mine = _refine_numbers(people, 0, groups, colours, np.zeros(n, dtype=np.int64))
-            people = _rank_pairs(mine.tolist(), sorted_numbers(owners, events, n))
+            people = _rank_pairs(mine.tolist(), sort_numbers(owners, events, n))
     order = np.argsort(people, kind="stable").astype(np.int64)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
@@ -107,7 +107,7 @@ class _Pseudonyms:
             there = ids >= 0
             owners.append(ids[there].astype(np.int64))
             met.append(as_written[kinds[table][there]] + place * width)
-        company = sorted_numbers(np.concatenate(owners), np.concatenate(met), self.n_ids)
+        company = sort_numbers(np.concatenate(owners), np.concatenate(met), self.n_ids)
         return np.append(_rank_pairs(company, list(range(self.n_ids)) if is_last else [0] * self.n_ids) + 1, 0)
 
 

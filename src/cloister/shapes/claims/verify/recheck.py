@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io.batches import is_large, packed_frame
+from cloister.io.batches import is_large, read_packed_frame
 from cloister.release.folder import read_data
 from cloister.release.masking import WITHHELD, below
 from cloister.results import Caveat, Verdict
@@ -73,7 +73,7 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         """Read the files of patients and of claims."""
         frames, delimiter = [], manifest.settings.delimiter
         for path in (folder / spec.name for spec in manifest.file_specs()):
-            frames.append(packed_frame(path, delimiter) if is_large(path) else read_data(path, delimiter))
+            frames.append(read_packed_frame(path, delimiter) if is_large(path) else read_data(path, delimiter))
         return WrittenClaims.of_frames(frames[0], frames.pop())
 
     def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:

@@ -7,7 +7,6 @@ Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis,
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -253,19 +252,23 @@ def _best_terms(
     methods = GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP
     found = [_terms(codes, replace(request, method=method), tree, constraints).copy() for method in methods]
     if codes.repeats:
-        return _least_of(found, codes, request, tree, constraints), None
+        best = _least_of(found, codes, request, tree, constraints)
+        return found[0] if best is None else best, None
     search, nothing = search_of(codes, request, tree, constraints), np.full(codes.n_codes, -1, dtype=np.int32)
     for start, nodes_first in ((found[0], False), (found[1], False), (nothing, False), (nothing, True)):
         found.append(search.improve(start, nodes_first=nodes_first))
     found.append(search.shaken(min(found, key=search.loss_of), SHAKES))
-    best = _least_of(found, codes, request, tree, constraints)
-    least = search.bound()
+    best, least = _least_of(found, codes, request, tree, constraints), search.bound()
     if codes.n_codes <= MOST_CODES:
-        is_released = partial(can_release, codes=codes, request=request, constraints=constraints)
-        exact = ExactSearch(codes, search, constraints.apart, is_released)
-        best = exact.find(best if is_released(best) else nothing)
+        exact = ExactSearch(
+            codes,
+            search,
+            constraints.apart,
+            lambda term_of: is_releasable(*released_as(codes, term_of, request), constraints),
+        )
+        best = exact.find(nothing if best is None else best)
         least = max(least, exact.bound)
-    return best, least / (search.unit * codes.n_records)
+    return found[0] if best is None else best, least / (search.unit * codes.n_records)
 
 
 def _least_of(
@@ -274,23 +277,20 @@ def _least_of(
     request: GeneralizationRequest,
     tree: CodeTree,
     constraints: PrivacyConstraints,
-) -> Numbers:
-    """The terms of least loss among those that can be released, the first of them; the first of all if none can."""
+) -> Numbers | None:
+    """The terms of least loss among those that can be released, the first of them; None if none can."""
     losses, occurrences = list[tuple[float, int, Numbers]](), codes.supports()
     for term_of in found:
-        if can_release(term_of, codes, request, constraints):
-            released, _ = released_as(codes, term_of, request)
-            losses.append((information_loss(count_terms(released, occurrences, tree)), len(losses), term_of))
-    return min(losses, key=lambda each: each[:2])[2] if losses else found[0]
+        everyone, origin = released_as(codes, term_of, request)
+        if is_releasable(everyone, origin, constraints):
+            losses.append((information_loss(count_terms(everyone, occurrences, tree)), len(losses), term_of))
+    return min(losses, key=lambda each: each[:2])[2] if losses else None
 
 
-def can_release(
-    term_of: Numbers, codes: CodeSets, request: GeneralizationRequest, constraints: PrivacyConstraints
-) -> bool:
+def is_releasable(everyone: Generalization, origin: Integers, constraints: PrivacyConstraints) -> bool:
     """Return whether terms protect the sets that no record holds, and leave k records or more."""
-    everyone, origin = released_as(codes, term_of, request)
     released, _ = without_few_empty(everyone, origin)
-    is_enough = len(released.terms) > 0 and released.n_records >= request.k
+    is_enough = len(released.terms) > 0 and released.n_records >= released.k
     return is_enough and not len(unprotected_parts(constraints.apart, everyone))
 
 

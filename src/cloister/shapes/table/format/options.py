@@ -157,7 +157,7 @@ class TableSettings:
         str | None,
         Help(
             "Column that identifies the patient of each row, if patients have several rows; k then counts patients. "
-            "Released as numbers that start anew in each class.",
+            "Released as numbers that start again in each class.",
             "COLUMN",
         ),
         COLUMN,
