@@ -6,12 +6,15 @@ figures align subrecords with records; a release does not, so chunks are compare
 ours: with k = m = 2 the paper's conditions hold in each, and one patient is found out.
 """
 
+import json
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Written, unprotected, written
 
+from cloister.cli.main import run
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
 from cloister.shapes.disassociation.format.ties import count_ties
@@ -84,6 +87,31 @@ def test_figure_10(refine):
     assert [shared.members for shared in release.shared] == [(0, 1)]
     both = "834.0 944.01"
     assert [Counter(shared.subrecords) for shared in release.shared] == [sets(both, "944.01", "834.0", both, both)]
+
+
+@pytest.mark.parametrize(
+    ("refine", "items", "shared"),
+    [
+        ("off", [["404.00", "480.1", "834.0", "944.01"], ["401.0", "834.0", "944.01"]], []),
+        ("tree", [["404.00", "480.1"], ["401.0"]], [["834.0", "944.01"]]),
+    ],
+)
+def test_figures_4_and_10_by_the_command_line(tmp_path, monkeypatch, refine, items, shared):
+    """The command line writes the clusters of Fig. 4, and refined those of Fig. 10; the folder is verified."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{number},{record}" for number, record in enumerate(FIGURE_1.strip().splitlines())]
+    Path("codes.csv").write_text("\n".join(["id,codes", *rows]))
+    Path("policy.json").write_text(json.dumps({f"u{n}": u.split() for n, u in enumerate(FIGURE_3B)}))
+    words = ["-k", "3", "-m", "2", "--policy", "policy.json", "--max-cluster-size", "6", "--refine", refine]
+    own = ["--crosswalk", "map.csv"]
+    assert run(["protect", "codes", "codes.csv", *words, *own, "--out", "out", "--quiet"]) == 0
+    written = json.loads(Path("out/clusters.json").read_text())
+
+    assert [cluster["item_chunk"] for cluster in written["clusters"]] == items
+    chunks = [[Counter(map(frozenset, c["subrecords"])) for c in one["record_chunks"]] for one in written["clusters"]]
+    assert chunks == [SECOND, FIRST]
+    assert [chunk["domain"] for chunk in written["shared_chunks"]] == shared
+    assert run(["verify", "out", "--original", "codes.csv", *own, "--quiet"]) == 0
 
 
 def test_figure_4_is_safe():

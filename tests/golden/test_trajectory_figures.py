@@ -108,6 +108,22 @@ def test_figure_1_from_files(tmp_path, monkeypatch):
     assert run(["verify", "out", "--original", "visits.csv", "--crosswalk", "map.csv", *files]) == 0
 
 
+@pytest.mark.parametrize(
+    ("pairs", "expected"), [(["401.1@39"], 1.0), (["401.1@38", "401.1@40"], 0.667), (["401.1@38", "401.9@38"], 0.0)]
+)
+def test_queries_of_the_paper_by_the_command_line(tmp_path, monkeypatch, capsys, pairs, expected):
+    """Appendix B answers 1 on Fig. 1(c). Jane's pairs (Example 1) are those of one of three codes for two patients."""
+    monkeypatch.chdir(tmp_path)
+    cl.protect_trajectories(figure_1(), k=2, code_hierarchy=FIGURE_4, age_hierarchy=FIGURE_3).write("out")
+    for name, hierarchy in (("ages", FIGURE_3), ("codes", FIGURE_4)):
+        Path(f"{name}.csv").write_text("\n".join(";".join(row) for row in hierarchy.rows))
+    asked = [word for pair in pairs for word in ("--pair", pair)]
+    files = ["--hierarchy", "code=codes.csv", "--hierarchy", "age=ages.csv"]
+    assert run(["query", "out", *asked, *files, "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out)["answers"][0]["expected"] == pytest.approx(expected)
+
+
 def test_units_are_whole_leaves():
     """What a leaf of either attribute is worth is exact, whatever the weights."""
     request = TrajectoriesRequest(2, FIGURE_4, FIGURE_3, weights=(Fraction(1, 3), Fraction(2, 3)))
