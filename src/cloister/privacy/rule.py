@@ -89,9 +89,9 @@ class PrivacyRule(ABC):
         return column
 
     @property
-    def compares_with_population(self) -> bool:
-        """Whether the rule compares classes with a population table, so that all records must have the same levels."""
-        return False
+    def full_domain_because(self) -> str | None:
+        """Why all records must have the same levels, as the predicate of a sentence; None if they need not."""
+        return None
 
     @property
     def forbids_suppression(self) -> bool:
@@ -135,9 +135,9 @@ class ClassRule(PrivacyRule):
         """The data that the tabular method must prepare; for some rules this depends on their settings."""
 
     @property
-    def compares_with_population(self) -> bool:
-        """Whether the rule compares classes with a population table."""
-        return self.needs == "population"
+    def full_domain_because(self) -> str | None:
+        """Why all records must have the same levels; None if they need not."""
+        return "compares classes with a population" if self.needs == "population" else None
 
     @abstractmethod
     def holds(self, classes: EquivalenceClasses) -> Mask:

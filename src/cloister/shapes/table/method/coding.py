@@ -123,7 +123,7 @@ def costs_of(coded: Sequence[Coded], rows: Rows, weights: Sequence[float], loss:
 
 def populations_in(rules: Sequence[PrivacyRule]) -> list[PopulationRule]:
     """Return the rules that compare with a population table."""
-    return [rule for rule in rules if isinstance(rule, PopulationRule) and rule.compares_with_population]
+    return [rule for rule in rules if isinstance(rule, PopulationRule) and rule.full_domain_because]
 
 
 def population_frame(rule: PopulationRule) -> pl.DataFrame:

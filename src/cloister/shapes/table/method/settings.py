@@ -128,13 +128,8 @@ def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
 
 def method_in_memory(settings: TableSettings, request: TableRequest) -> str:
     """Return the method that the settings choose for rows in memory; ``request``: the resulting request."""
-    is_bound = request.loss.ignores_suppression or bool(_compared_with_population(request))
+    is_bound = request.loss.ignores_suppression or any(rule.full_domain_because for rule in request.rules)
     return FULL_DOMAIN if is_bound and settings.method is None else settings.chosen_method
-
-
-def _compared_with_population(request: TableRequest) -> list[str]:
-    """Rules that compare classes with a population: they need full-domain generalization."""
-    return [rule.model for rule in request.rules if rule.compares_with_population]
 
 
 def _of_patients(request: TableRequest) -> TableRequest:
@@ -216,10 +211,10 @@ def _check_method(request: TableRequest) -> None:
             f"The loss {request.loss.name} needs one transformation for all records: it counts suppressed classes. "
             "Take another loss, or full-domain generalization."
         )
-    compared = _compared_with_population(request)
-    if compared and (request.microaggregate or not request.has_one_transformation):
+    bound = [rule for rule in request.rules if rule.full_domain_because]
+    if bound and (request.microaggregate or not request.has_one_transformation):
         raise InputError(
-            f"The rule {compared[0]} compares classes with a population, which needs full-domain generalization and "
+            f"The rule {bound[0].model} {bound[0].full_domain_because}, which needs full-domain generalization and "
             "nothing averaged. Leave out the rule or the method."
         )
 

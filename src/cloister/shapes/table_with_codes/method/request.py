@@ -48,9 +48,9 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequest
         raise InputError(
             f"Column {column!r} has the codes, which have no levels. Leave it out of the levels.", column=column
         )
-    compared = [rule.model for rule in request.rules if rule.compares_with_population]
-    if compared:
+    bound = [rule for rule in request.rules if rule.full_domain_because]
+    if bound:
         raise InputError(
-            f"The rule {compared[0]} compares classes with a population, in which nobody knows who has codes. "
+            f"The rule {bound[0].model} {bound[0].full_domain_because}, which says nothing of who has codes. "
             "Leave out the rule, or protect the table without its codes."
         )
