@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         LDiversity,
         NoAttack,
         PopulationUniqueness,
+        PositivePayout,
         RecursiveLDiversity,
         SampleUniqueness,
         TCloseness,
@@ -101,6 +102,7 @@ __all__ = [
     "NoSafeRelease",
     "PooledEstimate",
     "PopulationUniqueness",
+    "PositivePayout",
     "PrivacyPolicy",
     "RecursiveLDiversity",
     "Release",
@@ -154,8 +156,8 @@ _HOME = {
     "exploration.results": "Exploration",
     "hierarchy": "Hierarchy dates hierarchy_file hierarchy_rows icd9 icd10 intervals parse_hierarchy prefix suppress",
     "privacy": "AlphaKAnonymity AverageRisk BetaLikeness DeltaDisclosure DeltaPresence EnhancedBetaLikeness "
-    "EntropyLDiversity KAnonymity KMap KPatients LDiversity NoAttack PopulationUniqueness RecursiveLDiversity "
-    "SampleUniqueness TCloseness",
+    "EntropyLDiversity KAnonymity KMap KPatients LDiversity NoAttack PopulationUniqueness PositivePayout "
+    "RecursiveLDiversity SampleUniqueness TCloseness",
     "verification.folder": "verify_folder",
     "release.release": "Release",
     "recipients.pooling": "PooledEstimate pool",

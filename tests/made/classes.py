@@ -1,6 +1,7 @@
 """Equivalence classes made from lists, as privacy rules see them."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -17,12 +18,14 @@ class Listed:
     whole : values of the whole input; those of the records if None
     people : keys of the population table
     names : for each value, its names from level 0 to the root, if a hierarchy is there
+    level_loss : mean of level / highest level
     """
 
     records: list
     whole: list | None = None
     people: list | None = None
     names: dict | None = None
+    level_loss: Fraction = Fraction(0)
 
     @property
     def keys(self):

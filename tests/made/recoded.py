@@ -20,11 +20,11 @@ def groups_of(recoded, partition):
     return {frozenset((classes == one).nonzero()[0].tolist()) for one in set(classes.tolist()) - {-1}}
 
 
-def without_population(ruled):
-    """Whether no rule compares with a population."""
-    return not any(getattr(rule, "needs", None) == "population" for rule in ruled.rules)
+def is_recodable(ruled):
+    """Whether no rule needs full-domain generalization."""
+    return not any(rule.full_domain_because for rule in ruled.rules)
 
 
 def recodable_cases(**options):
     """Cases that methods with different levels take."""
-    return ruled_cases(**options).filter(without_population)
+    return ruled_cases(**options).filter(is_recodable)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import log
 
 import polars as pl
@@ -22,6 +23,7 @@ from cloister.privacy import (
     KMap,
     LDiversity,
     NoAttack,
+    PositivePayout,
     RecursiveLDiversity,
     SampleUniqueness,
     TCloseness,
@@ -77,6 +79,11 @@ class RuledCase:
         """The encoded problem."""
         return encode(self.frame(), self.request()).problem
 
+    def level_loss(self, levels):
+        """Mean of level / highest level."""
+        shares = [Fraction(level, len(rows[0]) - 1) for level, rows in zip(levels, self.case.hierarchies)]
+        return sum(shares) / len(shares)
+
     def keeper(self, levels):
         """What is kept at one policy, by definition: a function from the label vectors of all records."""
         people = generalize(self.people, self.case.hierarchies, levels)
@@ -85,8 +92,9 @@ class RuledCase:
             numbers = self.numbers
             records = list(zip(general, numbers))
             kept = set(general)
-            for _, definition in self.class_rules:
-                safe = definition(records, numbers, people)
+            for rule, definition in self.class_rules:
+                lost = [self.level_loss(levels)] if getattr(rule, "needs", None) == "levels" else []
+                safe = definition(records, numbers, people, *lost)
                 kept &= {key for key, holds in safe.items() if holds}
             kept = self._without_smallest(Counter(general), kept)
             strict = any(getattr(rule, "forbids_suppression", False) for rule in self.rules)
@@ -135,6 +143,9 @@ def class_rules():
         ),
         st.sampled_from([(0.3, 0.1), (7, 3), (2.0, 1)]).map(
             lambda x: (NoAttack(*x), lambda r, w, p: oracle.no_attack(r, *x))
+        ),
+        st.tuples(*(st.sampled_from([0.3, 1.0, 2.0, 7.0]) for _ in range(4))).map(
+            lambda x: (PositivePayout(*x), lambda r, w, p, lost: oracle.positive_payout(r, lost, *x))
         ),
         st.integers(2, 3).map(lambda k: (KAnonymity(k), lambda r, w, p: oracle.k_anonymity(r, k))),
     )

@@ -48,6 +48,18 @@ def no_attack(records, gain, cost):
     return {key: expected < Fraction(str(cost)) for key, expected in of_class.items()}
 
 
+def payout(size, level_loss, gain, cost, benefit, loss):
+    """Wan et al. (2015): the publisher's expected payout by a record of a class, where the adversary plays its best."""
+    gain, cost, benefit, loss = (Fraction(str(price)) for price in (gain, cost, benefit, loss))
+    succeeds = Fraction(1, size)
+    return benefit * (1 - level_loss) - (loss * succeeds if gain * succeeds - cost >= 0 else 0)
+
+
+def positive_payout(records, level_loss, *prices):
+    """Wan et al. (2015), attacks accepted: a record is worth more to the publisher than attacks on it cost."""
+    return {key: payout(len(values), level_loss, *prices) > 0 for key, values in by_class(records).items()}
+
+
 def l_diversity(records, ell):
     """Machanavajjhala et al. (2007), distinct: ell values, missing not among them."""
     return {key: len(set(known(values))) >= ell for key, values in by_class(records).items()}

@@ -26,6 +26,7 @@ from cloister.privacy import (
     LDiversity,
     NoAttack,
     PopulationUniqueness,
+    PositivePayout,
     RecursiveLDiversity,
     SampleUniqueness,
     TCloseness,
@@ -52,6 +53,10 @@ NAMES = {
 PEOPLE = [key for key in range(7) for _ in range(4)]
 SHARES = [0.05, 0.1, 0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.75, 0.9]
 FACTORS = [0.25, 0.3, 0.5, 1.0, 1.1, 1.5, 2.0, 3.0]
+
+
+LEVEL_LOSS = Fraction(1, 3)
+PRICES = st.tuples(*(st.sampled_from([0.1, 0.3, 1.0, 2.0, 3.0, 7.0]) for _ in range(4)))
 
 
 def class_rules():
@@ -91,6 +96,9 @@ def class_rules():
         "no-attack": st.sampled_from([(0.3, 0.1), (7.0, 3.0), (2.0, 1.0), (1.0, 2.0), (300.0, 100.0)]).map(
             lambda x: (NoAttack(*x), lambda r, w: oracle.no_attack(r, *x))
         ),
+        "positive-payout": PRICES.map(
+            lambda x: (PositivePayout(*x), lambda r, w: oracle.positive_payout(r, LEVEL_LOSS, *x))
+        ),
     }
 
 
@@ -101,7 +109,7 @@ def rules():
 
 def listed(records, whole=None):
     """Classes with the population and the hierarchy of this page."""
-    return Listed(records, whole, PEOPLE, NAMES)
+    return Listed(records, whole, PEOPLE, NAMES, LEVEL_LOSS)
 
 
 def judged(rule, records, whole):
@@ -140,7 +148,7 @@ def test_monotone_and_closed_rules_are(records, case, merge):
     fine = judged(rule, records, whole)
     joined = [(merge[key], value) for key, value in records]
     people = [merge[key] for key in PEOPLE]
-    classes = Listed(joined, whole, people, NAMES)
+    classes = Listed(joined, whole, people, NAMES, LEVEL_LOSS)
     coarse = dict(zip(classes.keys, rule.holds(classes).tolist(), strict=True))
 
     for key in coarse:
@@ -163,7 +171,7 @@ def test_no_split_keeps_more_than_a_rule_says(records, case, merge):
     whole = [value for _, value in records]
     sizes, fine = Counter(key for key, _ in records), judged(rule, records, whole)
     joined = [(merge[key], value) for key, value in records]
-    classes = Listed(joined, whole, [merge[key] for key in PEOPLE], NAMES)
+    classes = Listed(joined, whole, [merge[key] for key in PEOPLE], NAMES, LEVEL_LOSS)
     most = dict(zip(classes.keys, rule.most_kept(classes, rule.holds(classes)).tolist(), strict=True))
 
     for key, kept in most.items():
@@ -206,6 +214,28 @@ def test_rules_that_are_not_monotone_say_so(rule):
     assert not rule.is_monotone
     assert rule.holds(before)[0]
     assert not rule.holds(joined)[0]
+
+
+def test_a_positive_payout_is_neither_monotone_nor_closed():
+    """Two classes of two pay, together at a coarser level they do not: their records lose more than attacks cost."""
+    rule = PositivePayout(300, 4, 10, 4)
+    fine, coarse = Listed([(0, None), (0, None), (1, None), (1, None)]), Listed([(0, None)] * 4, None, None, None, 1)
+
+    assert not rule.is_monotone
+    assert not rule.is_closed
+    assert rule.holds(fine).all()
+    assert not rule.holds(coarse).any()
+
+
+@examples(300)
+@given(st.integers(1, 12), st.fractions(0, 1, max_denominator=9), PRICES)
+def test_attacks_and_payouts_are_those_of_the_game(size, level_loss, prices):
+    """A class is released where the publisher's payout by the adversary's best answer is above 0."""
+    rule, gain, cost = PositivePayout(*prices), Fraction(str(prices[0])), Fraction(str(prices[1]))
+    classes = Listed([(0, None)] * size, level_loss=level_loss)
+
+    assert rule.holds(classes).tolist() == [oracle.payout(size, level_loss, *prices) > 0]
+    assert rule.is_attacked(classes.sizes).tolist() == [gain / size >= cost]
 
 
 @examples(300)

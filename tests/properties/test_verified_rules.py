@@ -73,6 +73,12 @@ RULES = {
     "no-attack": st.sampled_from([(0.3, 0.1), (7.0, 3), (2, 1.0), (1, 2)]).map(
         lambda x: ({"model": "no-attack", "gain": x[0], "cost": x[1]}, lambda r, w: oracle.no_attack(r, *x))
     ),
+    "positive-payout": st.tuples(*(st.sampled_from([0.1, 0.3, 1.0, 2, 3, 7.0]) for _ in range(4))).map(
+        lambda x: (
+            {"model": "positive-payout"} | dict(zip(("gain", "cost", "publisher_benefit", "publisher_loss"), x)),
+            lambda r, w: oracle.positive_payout(r, 0, *x),
+        )
+    ),
     "l-diversity": few.map(lambda n: (on_dx("l-diversity", l=n), lambda r, w: oracle.l_diversity(r, n))),
     "entropy-l-diversity": st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0, 4.0]).map(
         lambda n: (on_dx("entropy-l-diversity", l=n), lambda r, w: oracle.entropy_l_diversity(r, n))

@@ -1,4 +1,4 @@
-"""Rules on class sizes: k-anonymity, no profitable attack, average risk; with a population: k-map, delta-presence."""
+"""Rules on class sizes: k-anonymity, the game of no-attack and positive-payout, average risk, k-map, delta-presence."""
 
 import math
 from bisect import bisect_left
@@ -13,6 +13,7 @@ from cloister.errors import InputError
 from cloister.settings.constraints import Interval, Named
 
 from .rule import (
+    MOST_RECORDS,
     AtLeast2,
     ClassRule,
     EquivalenceClasses,
@@ -111,8 +112,8 @@ class NoAttack(ClassRule):
     The publisher earns the benefit of a record times (1 - loss), and pays nothing, as nobody attacks: so the
     transformation of least loss is the publisher's best among those at which nobody attacks (`search.optimal`).
 
-    Deviations: the paper chooses for each record by itself, counts the people of a population, and lets the publisher
-    take a loss by attacks that is outweighed by the benefit. An attack that neither gains nor loses is made here.
+    Deviations: the paper chooses for each record by itself, and counts the people of a population. An attack that
+    neither gains nor loses is made here. `PositivePayout` is the variant in which the publisher accepts attacks.
 
     Source: Wan et al. (2015), "A game theoretic framework for analyzing re-identification risk", PLoS ONE 10(3):
     e0120592, the variant without attacks; as a bound for the size of classes in ARX (Prasser, Kohlmayer 2015).
@@ -134,11 +135,83 @@ class NoAttack(ClassRule):
     @property
     def class_size(self) -> int:
         """Minimum records of a class; computed from the decimals as written, so that 0.3 / 0.1 is 3."""
-        return math.floor(Fraction(repr(self.gain)) / Fraction(repr(self.cost))) + 1
+        return math.floor(_quotient(self.gain, self.cost)) + 1
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return classes.sizes >= self.class_size
+
+
+@dataclass(frozen=True)
+class PositivePayout(ClassRule):
+    """The publisher expects to gain by every released record, although attacks are accepted.
+
+    An attack on a record succeeds with probability p = 1 / (records of its class). The adversary attacks if ``gain`` *
+    p is at least ``cost``, as in `NoAttack`. The record pays the publisher ``publisher_benefit`` * (1 - L), less
+    ``publisher_loss`` * p if it is attacked. A class is released if this payout is above 0.
+
+    L is the loss of the record: the mean over the quasi-identifiers of level / highest level, each with equal weight.
+    It follows from the manifest, so that recipients can verify the rule. Where each level of a hierarchy merges equally
+    many groups, level / highest level is log(values covered) / log(values of the domain), the paper's entropy of a
+    column. The number of values that a label covers is not published, as it counts suppressed ones too.
+
+    *Guarantee*: at these prices, each released record is worth more to the publisher than attacks on it cost, against
+    an adversary who knows all quasi-identifiers of a patient, and that the patient is in the data. Not promised:
+    protection of the patient, as an attack that costs the publisher less than the benefit is accepted: add k-anonymity
+    for that. Cost: one comparison a class, and full-domain generalization.
+
+    Neither monotone nor closed: classes grow at coarser levels, but the loss of their records grows too.
+
+    Deviations: the paper chooses for each record by itself, and counts the people of a population. An attack that
+    neither gains nor loses is made here. L weighs columns equally, not by the logarithm of their domains.
+
+    Source: Wan et al. (2015), "A game theoretic framework for analyzing re-identification risk", PLoS ONE 10(3):
+    e0120592; as a rule on classes in ARX (`ProfitabilityProsecutor`).
+    """
+
+    gain: Positive
+    cost: Positive
+    publisher_benefit: Positive
+    publisher_loss: Positive
+
+    model = "positive-payout"
+    usage = (
+        "positive-payout=300,4,1200,300 (gain and cost of the adversary, benefit and loss of the publisher, per record)"
+    )
+    says = (
+        "every record is worth more to the publisher ({publisher_benefit}, less its loss of detail) than attacks on it "
+        "cost ({publisher_loss} by the probability of success, where an attack that gains {gain} and costs {cost} pays)"
+    )
+    needs = "levels"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_field("gain / cost and publisher_loss / publisher_benefit", self.class_size, Interval(int, 1))
+
+    @property
+    def class_size(self) -> int:
+        """Minimum records of a class if nothing is generalized; more are needed at coarser levels."""
+        return self._least(Fraction(0))
+
+    def _least(self, level_loss: Fraction) -> int:
+        """Minimum records of a class whose records lose this share, below 1, of their benefit."""
+        outweighed = _quotient(self.publisher_loss, self.publisher_benefit) / (1 - level_loss)
+        return math.floor(min(_quotient(self.gain, self.cost), outweighed)) + 1
+
+    def is_attacked(self, sizes: NDArray[np.int64]) -> Mask:
+        """Return whether an attack on a record pays, for classes of these sizes."""
+        return np.asarray(sizes <= min(math.floor(_quotient(self.gain, self.cost)), MOST_RECORDS))
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        if classes.level_loss == 1:
+            return np.zeros(len(classes.sizes), dtype=np.bool_)
+        return np.asarray(classes.sizes >= min(self._least(classes.level_loss), MOST_RECORDS))
+
+
+def _quotient(dividend: float, divisor: float) -> Fraction:
+    """Return the exact quotient of two decimals as written."""
+    return Fraction(repr(dividend)) / Fraction(repr(divisor))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from cloister.errors import InputError, did_you_mean
 
-from .class_size import SIGNIFICANCE, AverageRisk, DeltaPresence, KAnonymity, KMap, KPatients, NoAttack
+from .class_size import SIGNIFICANCE, AverageRisk, DeltaPresence, KAnonymity, KMap, KPatients, NoAttack, PositivePayout
 from .closeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness, TCloseness
 from .l_diversity import AlphaKAnonymity, EntropyLDiversity, LDiversity, RecursiveLDiversity
 from .rule import PUBLISHED, PrivacyRule
@@ -19,7 +19,7 @@ RULES: dict[str, type[PrivacyRule]] = {
     for kind in (
         *(KAnonymity, KPatients, KMap, LDiversity, EntropyLDiversity, RecursiveLDiversity, TCloseness, DeltaPresence),
         *(AlphaKAnonymity, BetaLikeness, EnhancedBetaLikeness, DeltaDisclosure, AverageRisk, SampleUniqueness),
-        *(PopulationUniqueness, NoAttack),
+        *(PopulationUniqueness, NoAttack, PositivePayout),
     )
 }
 """All rules, by their models."""

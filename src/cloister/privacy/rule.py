@@ -10,6 +10,7 @@ includes it and fails where it does not.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Annotated, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
@@ -44,6 +45,10 @@ class EquivalenceClasses(Protocol):
     @property
     def sizes(self) -> NDArray[np.int64]:
         """The records of each class, shape (n_classes,), at least 1."""
+
+    @property
+    def level_loss(self) -> Fraction:
+        """The mean over the quasi-identifiers of level / highest level; defined if all records have the same levels."""
 
     def histogram(self, rule: "ClassRule") -> Histogram:
         """Return the histogram of a rule's column in each class."""
@@ -126,7 +131,7 @@ class ClassRule(PrivacyRule):
     """A rule about each class separately: a class that violates it is suppressed.
 
     ``needs`` is what the tabular room must prepare: ``"sizes"``, ``"histogram"``, ``"ordered histogram"``,
-    ``"grouped histogram"`` or ``"population"``.
+    ``"grouped histogram"``, ``"population"`` or ``"levels"``.
     """
 
     @property
@@ -137,7 +142,7 @@ class ClassRule(PrivacyRule):
     @property
     def full_domain_because(self) -> str | None:
         """Why all records must have the same levels; None if they need not."""
-        return "compares classes with a population" if self.needs == "population" else None
+        return FULL_DOMAIN_NEEDS.get(self.needs)
 
     @abstractmethod
     def holds(self, classes: EquivalenceClasses) -> Mask:
@@ -171,6 +176,12 @@ class SensitiveRule(ClassRule):
     needs = "histogram"
     is_closed = True
 
+
+FULL_DOMAIN_NEEDS = {
+    "population": "compares classes with a population",
+    "levels": "measures the loss of records by their levels",
+}
+"""Why rules need full-domain generalization, by what they need."""
 
 PUBLISHED = {"name": "population", "size": "population_size", "least": "class_size", "spec": "hierarchy"}
 """Fields that a manifest calls otherwise."""

@@ -14,10 +14,25 @@ from .case_counts import (
     query_errors,
     share_within,
 )
-from .losses import ARX, IYENGAR, LOSSES, MEAN_LOSSES, AttributeLoss, Generalized, Logarithms, Loss, parse_loss
+from .losses import (
+    ARX,
+    IYENGAR,
+    LOSSES,
+    MEAN_LOSSES,
+    PAYOUT,
+    AttributeLoss,
+    Generalized,
+    Logarithms,
+    Loss,
+    find_game,
+    level_loss,
+    parse_loss,
+    payout_lost,
+)
 
 __all__ = [
-    "ARX", "IYENGAR", "LOSSES", "MEAN_LOSSES", "AttributeLoss", "CountedSets", "Generalized", "Logarithms",
-    "Loss", "QueryErrors", "Reading", "TermSets", "error_histogram", "frequent_itemsets", "lost_top_itemsets",
-    "matching_errors", "maximal", "pair_errors", "parse_loss", "query_errors", "share_within",
+    "ARX", "IYENGAR", "LOSSES", "MEAN_LOSSES", "PAYOUT", "AttributeLoss", "CountedSets", "Generalized", "Logarithms",
+    "Loss", "QueryErrors", "Reading", "TermSets", "error_histogram", "find_game", "frequent_itemsets", "level_loss",
+    "lost_top_itemsets", "matching_errors", "maximal", "pair_errors", "parse_loss", "payout_lost", "query_errors",
+    "share_within",
 ]  # fmt: skip

@@ -14,16 +14,20 @@ Ramakrishnan (2006), "Mondrian multidimensional k-anonymity" (average class size
 Goldberger, Tassa (2010), "Efficient anonymizations with enhanced utility" (ambiguity); Gionis, Tassa (2009),
 "k-anonymization with minimal loss of information" (non-uniform entropy). Machanavajjhala, Kifer, Gehrke,
 Venkitasubramaniam (2007), "l-Diversity: privacy beyond k-anonymity", ACM TKDD 1(1) (Kullback-Leibler divergence).
+Wan et al. (2015), "A game theoretic framework for analyzing re-identification risk", PLoS ONE 10(3): e0120592 (payout).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.errors import InputError, setting
+from cloister.privacy import PositivePayout, PrivacyRule
 from cloister.settings.constraints import OneOf, check_value
 
 Numbers = NDArray[np.int64]
@@ -60,6 +64,7 @@ class Generalized:
     is_kept_row : (n_rows,) whether the class of each row is released
     domains : (n_attributes,) int64, leaves of the whole domain
     weights : (n_attributes,) float64, positive
+    level_loss : mean over the attributes of level / highest level, of the highest level in use
     log_leaves : returns (n_attributes, n_rows) float64, logarithm of the leaves of the domain that each label covers
     log_label_records : returns the same of the records of the input that share the label at this transformation
     log_value_records : returns the same of the records of the input that share the value as recorded
@@ -76,6 +81,7 @@ class Generalized:
     is_kept_row: NDArray[np.bool_]
     domains: Numbers
     weights: NDArray[np.float64]
+    level_loss: Fraction
     log_leaves: Callable[[], Logarithms] = field(repr=False)
     log_label_records: Callable[[], Logarithms] = field(repr=False)
     log_value_records: Callable[[], Logarithms] = field(repr=False)
@@ -283,6 +289,12 @@ KL_DIVERGENCE = TableLoss(
 
 Loss = AttributeLoss | TableLoss
 
+
+def level_loss(levels: Sequence[int], highest: Sequence[int]) -> Fraction:
+    """Return the mean over the attributes of level / highest level; an attribute without other levels loses nothing."""
+    return sum((Fraction(at, max(1, top)) for at, top in zip(levels, highest, strict=True)), Fraction(0)) / len(levels)
+
+
 MEAN_LOSSES = {loss.name: loss for loss in (IYENGAR, ARX, PRECISION)}
 """Losses that are a mean of attribute losses."""
 
@@ -291,9 +303,53 @@ TABLE_LOSSES: dict[str, TableLoss] = {
 }
 
 LOSSES: dict[str, Loss] = {**MEAN_LOSSES, **TABLE_LOSSES}
+"""Losses that need no prices."""
+
+PAYOUT = "payout"
 
 
-def parse_loss(name: str) -> Loss:
-    """Return the loss of this name."""
-    check_value("loss", name, OneOf(*LOSSES))
-    return LOSSES[name]
+def payout_lost(game: PositivePayout, kept: Numbers, n_records: int, level_loss: float) -> float:
+    """Return the share of the benefit of all records that the publisher loses by generalization, attacks, suppression.
+
+    A class of n records that is attacked costs n times ``publisher_loss`` / n.
+
+    Parameters
+    ----------
+    kept : (n_classes,) records of each released class
+    n_records : of the input
+    level_loss : of each released record
+    """
+    attacks = int(game.is_attacked(kept).sum()) * game.publisher_loss / game.publisher_benefit
+    return 1 - (int(kept.sum()) * (1 - level_loss) - attacks) / n_records
+
+
+def payout(game: PositivePayout) -> TableLoss:
+    """Return the loss whose minimum is the greatest sum of the publisher's payouts in the game of a rule."""
+
+    def measure(table: Generalized) -> LossAndBound:
+        lost, kept = float(table.level_loss), table.sizes[table.is_kept]
+        return LossAndBound(payout_lost(game, kept, table.n_records, lost), lost).within_bounds()
+
+    meaning = "benefit lost by generalization, suppression and attacks, as a share of the benefit of all records"
+    return TableLoss(PAYOUT, meaning, measure, takes_weights=False)
+
+
+def parse_loss(name: str, rules: Iterable[PrivacyRule] = ()) -> Loss:
+    """Return the loss of this name; the payout has the prices of the rule positive-payout."""
+    check_value("loss", name, OneOf(*LOSSES, PAYOUT))
+    if name != PAYOUT:
+        return LOSSES[name]
+    game = find_game(name, rules)
+    if game is None:
+        raise InputError(
+            "The loss payout needs the prices of one rule positive-payout, and none or several were given. Give ",
+            setting("rule", ["positive-payout=GAIN,COST,BENEFIT,LOSS"]),
+            ".",
+        )
+    return payout(game)
+
+
+def find_game(name: str, rules: Iterable[PrivacyRule]) -> PositivePayout | None:
+    """Return the rule whose payout is maximized: the only one of its kind; None for another loss, or without it."""
+    games = [rule for rule in rules if isinstance(rule, PositivePayout)]
+    return games[0] if name == PAYOUT and len(games) == 1 else None

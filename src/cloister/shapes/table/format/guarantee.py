@@ -42,6 +42,7 @@ class Guarantee:
     recoded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     # quasi-identifiers whose values were replaced by the mean or median of their class, and which of these
     averaged: Mapping[str, str] = field(default_factory=dict)
+    tops: Mapping[str, int] = field(default_factory=dict)  # highest level of the hierarchy of each quasi-identifier
 
     def inside(self) -> "Guarantee":
         """Return the guarantee with columns renamed as inside the verifier."""
@@ -51,6 +52,7 @@ class Guarantee:
             levels={escape_name(column): level for column, level in self.levels.items()},
             recoded={escape_name(column): levels for column, levels in self.recoded.items()},
             averaged={escape_name(column): how for column, how in self.averaged.items()},
+            tops={escape_name(column): top for column, top in self.tops.items()},
             id=self.id and escape_name(self.id),
             patient=self.patient and escape_name(self.patient),
         )

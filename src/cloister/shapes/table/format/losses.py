@@ -8,8 +8,9 @@ import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import Tally
+from cloister.privacy import PositivePayout
 from cloister.results import ColumnLoss
-from cloister.utility import MEAN_LOSSES
+from cloister.utility import MEAN_LOSSES, PAYOUT, find_game, payout_lost
 from cloister.utility.losses import average_class_size, discernibility
 
 from .facts import class_sizes
@@ -42,7 +43,8 @@ def differing_losses(
     if guarantee.suppressed is None:
         return wrong
     sizes = class_sizes(records, list(guarantee.levels))
-    losses = aggregate_losses(columns, sizes, guarantee.suppressed, manifest.settings.weights)
+    game = find_game(manifest.settings.loss, manifest.guarantee.rules)
+    losses = aggregate_losses(columns, sizes, guarantee.suppressed, manifest.settings.weights, game)
     if guarantee.recoded and len(hierarchies) < len(columns):  # levels that differ between classes: looked up by labels
         del losses["precision"]
     stated_losses = manifest.utility.losses
@@ -70,9 +72,16 @@ def measure_column_loss(
 
 
 def aggregate_losses(
-    columns: Sequence[ColumnLoss], sizes: pl.Series, suppressed: int, weights: Mapping[str, float]
+    columns: Sequence[ColumnLoss],
+    sizes: pl.Series,
+    suppressed: int,
+    weights: Mapping[str, float],
+    game: PositivePayout | None = None,
 ) -> dict[str, float]:
-    """Return the losses that follow from losses of columns, class sizes and the number of suppressed records."""
+    """Return the losses that follow from losses of columns, class sizes and the number of suppressed records.
+
+    ``game``: the rule whose payout is maximized, if that is the loss
+    """
     factors = [float(weights.get(column.column, 1.0)) for column in columns]
     by_leaf = [column.loss for column in columns]
     released = int(sizes.sum())
@@ -85,6 +94,9 @@ def aggregate_losses(
     lost = np.array([suppressed] if suppressed else [], dtype=np.int64)
     losses["discernibility"] = discernibility(classes, lost, released + suppressed)
     losses["average_class_size"] = average_class_size(classes, lost, released + suppressed)
+    if game is not None:
+        by_levels = sum(column.by_level for column in columns) / len(columns)
+        losses[PAYOUT] = payout_lost(game, classes, released + suppressed, by_levels)
     return losses
 
 

@@ -12,7 +12,7 @@ from cloister.privacy import KPatients, PrivacyRule, rule_of
 from cloister.release.head import ALL_LOST, Delimiter, FileName, FileSpec, ManifestHead, Section, Share, fitting
 from cloister.release.masking import mask_small_count, masked_total
 from cloister.results import Why
-from cloister.utility import LOSSES
+from cloister.utility import LOSSES, PAYOUT, find_game
 
 from .guarantee import Guarantee
 from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
@@ -32,7 +32,7 @@ OneRow = Literal["assumed", "ids are unique", "patients are counted"]
 
 
 def _known_loss(name: str) -> str:
-    if name not in LOSSES:
+    if name not in (*LOSSES, PAYOUT):
         raise ValueError("a loss that this version does not know")
     return name
 
@@ -332,6 +332,7 @@ class TableSections(Section):
         utility, quasi, loss = self.utility, self.quasi_identifiers, self.settings.loss
         return {
             "utility.losses": utility.losses.keys() == {*ALWAYS_TOLD, loss},
+            "settings.loss": loss != PAYOUT or find_game(loss, self.guarantee.rules) is not None,
             "utility.exact": not utility.exact or self.suppressed is not None,
             "utility.columns": utility.columns.keys() == quasi.keys()
             and all(
@@ -399,4 +400,5 @@ def guarantee_of(manifest: TableSections) -> Guarantee:
         stars=settings.keep_suppressed,
         recoded={} if manifest.method == FULL_DOMAIN else used,
         averaged=dict(manifest.averages()),
+        tops={name: manifest.utility.columns[name].top for name in quasi},
     )

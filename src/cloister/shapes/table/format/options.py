@@ -70,7 +70,7 @@ class TableSettings:
         "Loss | str",
         Help(
             "Information loss to minimize: iyengar, arx, precision, discernibility, dm_star, "
-            "average_class_size, ambiguity, entropy or kl_divergence.",
+            "average_class_size, ambiguity, entropy, kl_divergence, or payout (with the rule positive-payout).",
             typed=str,
         ),
         Described("the name of a loss, as iyengar"),

@@ -10,10 +10,10 @@ import polars as pl
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import Tally
-from cloister.privacy import ClassRule, KPatients, PrivacyRule, least_group
+from cloister.privacy import ClassRule, KPatients, PositivePayout, PrivacyRule, least_group
 from cloister.results import SearchResult
 from cloister.shapes.table.format.options import FULL_DOMAIN, OPTIMAL, TableSettings
-from cloister.utility import IYENGAR, AttributeLoss, Loss
+from cloister.utility import IYENGAR, AttributeLoss, Loss, find_game
 
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import SearchProblem
@@ -83,6 +83,11 @@ class TableRequest(TableSettings):
     def patients(self) -> KPatients | None:
         """The rule about patients, if a patient may have several records."""
         return next((rule for rule in self.rules if isinstance(rule, KPatients)), None)
+
+    @property
+    def game(self) -> PositivePayout | None:
+        """The rule whose payout is maximized, if that is the loss."""
+        return find_game(self.loss.name, self.rules)
 
     @property
     def numbered_id(self) -> str | None:

@@ -15,7 +15,7 @@ from cloister.release.masking import must_mask
 from cloister.results import Utility
 from cloister.shapes.table.format.facts import class_sizes
 from cloister.shapes.table.format.losses import AGREEMENT, aggregate_losses, find_largest_sets, measure_column_loss
-from cloister.utility import AttributeLoss, Generalized, Logarithms
+from cloister.utility import AttributeLoss, Generalized, Logarithms, level_loss
 
 from .data import EncodedTable, ProtectedTable, TableRequest
 
@@ -42,7 +42,8 @@ def measure_utility(
     columns = tuple(
         measure_column_loss(labels, hierarchy, levels[column], suppressed) for column, hierarchy in hierarchies.items()
     )
-    losses = aggregate_losses(columns, class_sizes(labels, list(hierarchies)), suppressed, request.weights)
+    sizes = class_sizes(labels, list(hierarchies))
+    losses = aggregate_losses(columns, sizes, suppressed, request.weights, request.game)
     if table_loss is not None:
         losses.setdefault(request.loss.name, table_loss)
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
@@ -75,7 +76,8 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
         for name in table.hierarchies
     }
     columns = [measure_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
-    losses = aggregate_losses(columns, class_sizes(released, list(hierarchies)), suppressed, request.weights)
+    sizes = class_sizes(released, list(hierarchies))
+    losses = aggregate_losses(columns, sizes, suppressed, request.weights, request.game)
     for name in exact.losses.keys() - losses.keys():  # of the whole table
         is_estimated = bool(protected.suppressed) or request.loss.looks_within_classes
         losses[name] = exact.losses[name]
@@ -115,7 +117,7 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
             for column, hierarchy in table.hierarchies.items()
         ]
     )
-    return _table_loss(labels, table.hierarchies, is_kept, records, request, recorded)
+    return _table_loss(labels, table.hierarchies, is_kept, records, request, protected, recorded)
 
 
 def _loss_of_released(
@@ -130,7 +132,7 @@ def _loss_of_released(
     spread = pl.col("label_records") / pl.col("leaves")
     labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, hierarchies, alone)]
     is_kept = np.ones(n_rows, dtype=np.bool_)
-    return _table_loss(labels, hierarchies, is_kept, originals.weights, request)
+    return _table_loss(labels, hierarchies, is_kept, originals.weights, request, protected)
 
 
 def _table_loss(
@@ -139,6 +141,7 @@ def _table_loss(
     is_kept: NDArray[np.bool_],
     records: pl.Series,
     request: TableRequest,
+    protected: ProtectedTable,
     recorded: pl.DataFrame | None = None,
 ) -> float:
     """``recorded``: the values as recorded; None where they are as their labels."""
@@ -162,6 +165,10 @@ def _table_loss(
         is_kept_row=is_kept,
         domains=np.array([hierarchy.n_leaves for hierarchy in hierarchies.values()], dtype=np.int64),
         weights=np.array([float(request.weights.get(column, 1.0)) for column in hierarchies]),
+        level_loss=level_loss(
+            [protected.levels[column][-1] for column in hierarchies],
+            [hierarchy.n_levels - 1 for hierarchy in hierarchies.values()],
+        ),
         log_leaves=lambda: logarithms("leaves"),
         log_label_records=lambda: logarithms("label_records"),
         log_value_records=lambda: logarithms("value_records"),

@@ -18,6 +18,7 @@ from cloister.privacy import (
     KPatients,
     NoAttack,
     PopulationRule,
+    PositivePayout,
     PrivacyRule,
     TableRule,
     TCloseness,
@@ -95,7 +96,7 @@ def build_table_request(keywords: Keywords, *, is_counted: bool = False) -> Tabl
     given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep", "undecided", "accept")}
     given |= {
         "suppression": suppression_share(given["suppression"]),
-        "loss": parse_loss(given["loss"]),
+        "loss": parse_loss(given["loss"], given["rules"]),
         "weights": {column: float(weight) for column, weight in (given["weights"] or {}).items()},
         "levels": None if given["levels"] is None else {name: int(level) for name, level in given["levels"].items()},
         "microaggregate": dict(given["microaggregate"] or {}),
@@ -153,7 +154,8 @@ def _of_patients(request: TableRequest) -> TableRequest:
             " or ",
             setting("ids", "drop"),
         )
-    counting = [rule.model for rule in request.rules if isinstance(rule, KMap | DeltaPresence | NoAttack | TableRule)]
+    people = KMap | DeltaPresence | NoAttack | PositivePayout | TableRule
+    counting = [rule.model for rule in request.rules if isinstance(rule, people)]
     if counting:
         raise InputError(
             f"The rule {counting[0]} counts records as people, but ",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -14,7 +15,7 @@ from cloister.kernels.classes import Grouping, distinct_rows, group, leaves_lost
 from cloister.kernels.layout import CODE, Rows, Task
 from cloister.privacy import ClassRule, Histogram, PrivacyRule, TableRule
 from cloister.search.problem import Aggregate, Candidate, attribute_losses
-from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
+from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss, level_loss
 
 from .coding import Coded, SensitiveValues, population_texts, populations_in
 
@@ -131,6 +132,10 @@ class RuleChecker:
                 left_out += rule.n_violating(sizes[left_out:])
         return left_out
 
+    def level_loss(self, levels: Sequence[int]) -> Fraction:
+        """Return the mean over the quasi-identifiers of level / highest level."""
+        return level_loss(levels, [one.hierarchy.n_levels - 1 for one in self._coded.values()])
+
     def population(self, rule: ClassRule, levels: Sequence[int], n_classes: int) -> NDArray[np.int64]:
         """Return the population records of a rule by class, followed by those outside all classes.
 
@@ -154,7 +159,7 @@ class ClassView:
     sizes : (n_classes,) records of each
     rows : (n,) the distinct rows; None for all of the table
     levels : of the transformation that made the classes; None where levels differ between classes: records of a
-        population have no such class
+        population have no such class, and the loss by levels differs
     """
 
     def __init__(
@@ -173,6 +178,11 @@ class ClassView:
         self._counts: dict[int, NDArray[np.int64]] = {}
         self._histograms: dict[int, Histogram] = {}
 
+    @property
+    def level_loss(self) -> Fraction:
+        """The mean over the quasi-identifiers of level / highest level."""
+        return self._checker.level_loss(self._one_transformation())
+
     def histogram(self, rule: ClassRule) -> Histogram:
         """Return the values of the column of a rule in each class."""
         if id(rule) not in self._histograms:
@@ -189,11 +199,14 @@ class ClassView:
         return int(self._by_class(rule)[-1]) == 0
 
     def _by_class(self, rule: ClassRule) -> NDArray[np.int64]:
-        if self._levels is None:
-            raise InternalError(f"The rule {rule.model} asked for a population where levels differ between classes.")
         if id(rule) not in self._counts:
-            self._counts[id(rule)] = self._checker.population(rule, self._levels, self.sizes.size)
+            self._counts[id(rule)] = self._checker.population(rule, self._one_transformation(), self.sizes.size)
         return self._counts[id(rule)]
+
+    def _one_transformation(self) -> Sequence[int]:
+        if self._levels is None:
+            raise InternalError("A rule asked for the levels of all records where levels differ between classes.")
+        return self._levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +254,7 @@ class TransformationEvaluator:
             is_kept_row=is_kept[grouping.labels],
             domains=np.array([c.hierarchy.n_leaves for c in self.coded], dtype=np.int64),
             weights=self.weights,
+            level_loss=self.checker.level_loss(levels),
             log_leaves=lambda: self._log_leaves(levels),
             log_label_records=lambda: self._log_sharing(levels),
             log_value_records=lambda: self._log_sharing([0] * len(levels)),

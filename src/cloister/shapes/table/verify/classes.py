@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import polars as pl
 
@@ -30,6 +31,7 @@ class Reference:
     populations: Mapping[str, Tally] = field(default_factory=dict)
     # the least and the most patients that each class can have, where only the original says whose records they are
     patients: tuple[pl.Series, pl.Series] | None = None
+    detail: Fraction = Fraction(1)  # the share of detail that all records keep: see `statements.detail_kept`
 
 
 class ReleasedClasses:

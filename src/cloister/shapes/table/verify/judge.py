@@ -36,7 +36,8 @@ def judge(
                 found[number] = str(error)
             continue
         place = columns.index(rule["column"]) + 1 if "column" in rule else None
-        condition = condition_of(rule, (reference.n_least, reference.n_most), extremes, place)
+        n_records = reference.n_least, reference.n_most
+        condition = condition_of(rule, n_records, extremes, place, reference.detail)
         if isinstance(condition, str):
             found[number] = condition
         elif condition["kind"] in ("shares", "order") and reference.whole is None:

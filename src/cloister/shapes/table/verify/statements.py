@@ -9,6 +9,7 @@ The same conditions judge any classes in memory (`find_violating`), such as thos
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import polars as pl
 
@@ -51,6 +52,12 @@ RULES: Mapping[str, RuleCondition] = {
         "records < {least}",
     ),
     "no-attack": RuleCondition("no class is so small that an attack pays", "class", "records * {cost} <= {gain}"),
+    "positive-payout": RuleCondition(
+        "every record is worth more to the publisher than attacks on it cost",
+        "class",
+        "records * {publisher_benefit} * {kept}"
+        " <= CASE WHEN records * {cost} <= {gain} THEN {publisher_loss} * {every} ELSE 0 END",
+    ),
     "average-risk": RuleCondition(
         "the mean risk of a record is at most {risk}", "all classes", "count(*) / sum(records) > {risk} + 1e-12"
     ),
@@ -234,10 +241,16 @@ def _fill_rule(
     n, why = promised.released or 0, _why_unchecked(rule, promised)
     # the fewest and the most records that the original may have had
     few, many = (1, promised.k - 1) if promised.suppressed is None else (promised.suppressed, promised.suppressed)
-    found = condition_of(rule, (n + few, n + many), sizes, place) if why is None else why
+    found = condition_of(rule, (n + few, n + many), sizes, place, detail_kept(promised)) if why is None else why
     if isinstance(found, str):
         return {"kind": None, "place": None, "sentence": f"{name_of(rule)}: not checked here, as {found}"}
     return found
+
+
+def detail_kept(promised: Guarantee) -> Fraction:
+    """Return the mean over the quasi-identifiers of 1 - level / highest level."""
+    kept = [1 - Fraction(level, promised.tops.get(name) or 1) for name, level in promised.levels.items()]
+    return sum(kept, Fraction(0)) / len(kept)
 
 
 def is_judged(rule: Description, promised: Guarantee, sizes: tuple[int, int] | None = None) -> bool:
@@ -248,15 +261,15 @@ def is_judged(rule: Description, promised: Guarantee, sizes: tuple[int, int] | N
 
 
 def condition_of(
-    rule: Description, n_records: tuple[int, int], sizes: tuple[int, int], place: int | None
+    rule: Description, n_records: tuple[int, int], sizes: tuple[int, int], place: int | None, detail: Fraction
 ) -> Mapping[str, object] | str:
     """Return a rule as the templates take it, or the reason why it cannot be judged.
 
     ``n_records``: the fewest and the most records that the original may have had; ``sizes``: of the smallest and of the
-    largest class; ``place``: the number of the column that the rule is about
+    largest class; ``place``: the number of the column that the rule is about; ``detail``: that all records keep
     """
     found = ORDERED if rule.get("distance") == "ordered" else RULES[rule["model"]]
-    numbers = {**rule, "place": place}
+    numbers = {**rule, "place": place, "kept": detail.numerator, "every": detail.denominator}
     if rule["model"] == "k-map":
         least, most = (sample_size(rule, n, sizes[1]) for n in n_records)
         if least <= sizes[0] < most:

@@ -22,7 +22,7 @@ from .classes import COUNT, Reference, ReleasedClasses, natural_order
 from .judge import judge, releasable
 from .record_by_record import SAME, ancestors, check_record_by_record, histories, with_patients
 from .rules import is_about_table, name_of, table_holds
-from .statements import find_broken, is_judged
+from .statements import detail_kept, find_broken, is_judged
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
 
@@ -70,6 +70,7 @@ def verify(
         source = OriginalTable(_texts(original.tally, named, held), hierarchies, original.groups, original.records)
         released = with_patients(released, guarantee, source)
     reference = _reference(released, guarantee, named, original, source, populations or {})
+    reference = replace(reference, detail=detail_kept(guarantee))
     classes, beneath = ReleasedClasses(released, list(guarantee.levels)), None
     if source is not None and source.records is None and not (guarantee.has_one_transformation and guarantee.id):
         beneath = find_beneath(classes, guarantee, source)

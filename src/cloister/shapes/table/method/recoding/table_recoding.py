@@ -15,7 +15,7 @@ from cloister.search.problem import SearchProblem, attribute_losses
 from cloister.shapes.table.method.coding import Coded
 from cloister.shapes.table.method.data import EncodedTable, TableRequest
 from cloister.shapes.table.method.transformation_checker import RuleChecker
-from cloister.utility import AttributeLoss, Generalized, Loss
+from cloister.utility import AttributeLoss, Generalized, Loss, level_loss
 
 SUPPRESSED = -1
 
@@ -210,6 +210,7 @@ class TableRecoding:
             is_kept_row=partition.is_released,
             domains=domains,
             weights=self.weights,
+            level_loss=level_loss([levels[-1] for levels in used], [one.hierarchy.n_levels - 1 for one in self.coded]),
             log_leaves=lambda: np.log(leaves),
             log_label_records=lambda: np.log(label_records),
             log_value_records=lambda: np.log(
