@@ -84,3 +84,11 @@ def quantile_cuts(numbers, parts, k):
 def roundness_of(cut):
     """The greatest of 1, 2, 5, 10, 20, 50 ... up to a million that divides a number."""
     return max(one * 10**ten for one in (1, 2, 5) for ten in range(7) if cut % (one * 10**ten) == 0)
+
+
+def of_ancestors(above, code):
+    """The path from a code to the root of a graph of direct ancestors by number, always by the smallest number."""
+    path = [code]
+    while above[path[-1]]:
+        path.append(min(above[path[-1]]))
+    return path

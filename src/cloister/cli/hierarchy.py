@@ -25,7 +25,7 @@ from cloister.io.columns import check_columns, list_columns
 from cloister.pipeline.table_request import hierarchy_files, split_wanted
 from cloister.release.manifest import AnyManifest
 from cloister.settings.reading import how_read
-from cloister.sources import read_table
+from cloister.sources import read_table, vocabulary_hierarchy
 
 
 def check_hierarchy(options: CheckOptions) -> None:
@@ -36,7 +36,7 @@ def check_hierarchy(options: CheckOptions) -> None:
     hierarchy = parse_hierarchy(options.hierarchy, missing_as=options.missing_as)
     covered = ""
     if options.data is not None:
-        bound = _bound(options, hierarchy, options.data)
+        bound = hierarchy.bind(*_distinct(options, options.data))
         covered = f", and it holds all {len(bound.values)} values of column {bound.column!r}"
     if options.as_json:
         print_json({"legal": True, "hierarchy": hierarchy.spec, "kind": hierarchy.kind})
@@ -69,10 +69,13 @@ def preview_hierarchy(options: PreviewOptions) -> None:
 
 def build_hierarchy(options: BuildOptions) -> None:
     """Write the hierarchy of a column's values as an ARX file, or one of its levels as a utility policy."""
-    hierarchy, out, level = parse_hierarchy(options.hierarchy), options.out, options.policy
+    out, level, of_codes = options.out, options.policy, options.policy is not None or options.hierarchy[:5] == "omop:"
     if options.data is None:
-        raise InputError(f"To build {hierarchy.spec}, the values are needed: give a data file, and --column.")
-    bound = _bound(options, hierarchy, options.data, of_codes=level is not None)
+        raise InputError("To build a hierarchy, the values are needed: give a data file, and --column.")
+    name, values = _distinct(options, options.data, of_codes=of_codes)
+    vocabulary = vocabulary_hierarchy(options.hierarchy, [value for value in values if value is not None])
+    hierarchy = vocabulary or parse_hierarchy(options.hierarchy)
+    bound = hierarchy.bind(name, values)
     rows = list(zip(*bound.labels, strict=True))
     text = "".join(";".join(map(_cell, row)) + "\n" for row in rows) if level is None else _as_policy(bound, level)
     if out is None:
@@ -118,11 +121,11 @@ def _column(options: HierarchyOptions, data: Path) -> tuple[str, pl.Series]:
     return name, as_text(frame[name])
 
 
-def _bound(options: HierarchyOptions, hierarchy: Hierarchy, data: Path, *, of_codes: bool = False) -> BoundHierarchy:
+def _distinct(options: HierarchyOptions, data: Path, *, of_codes: bool = False) -> tuple[str, list[str | None]]:
     name, values = _column(options, data)
     if of_codes:  # a cell holds a code, or several with spaces between
         values = values.str.extract_all(r"\S+").explode().drop_nulls()
-    return hierarchy.bind(name, distinct_values(values))
+    return name, distinct_values(values)
 
 
 def columns_named(options: VerifyOptions | AttackOptions, stated: "AnyManifest | None") -> dict[str, str]:

@@ -376,7 +376,13 @@ class PreviewOptions(CheckOptions):
 class BuildOptions(HierarchyOptions):
     """Options of ``hierarchy build``."""
 
-    hierarchy: Annotated[str, Help("Builder such as interval:5,10,20/top=90, or a file.", option="BUILDER|FILE")]
+    hierarchy: Annotated[
+        str,
+        Help(
+            "Builder such as interval:5,10,20/top=90, a file, or omop:FOLDER (vocabulary tables).",
+            option="BUILDER|FILE",
+        ),
+    ]
     out: Annotated[Path | None, Help("New hierarchy file; must not exist.", "FILE")] = None
     policy: Annotated[
         int | None, Help("Write a utility policy instead: the codes that share a label at this level.", "LEVEL")

@@ -280,6 +280,11 @@ def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
         return _build(name, spec)
     if os.path.isfile(text):
         return hierarchy_file(text, missing_as=missing_as)
+    if name == "omop":
+        raise InputError(
+            "A hierarchy of an OMOP vocabulary is first built as a file: "
+            "cloister hierarchy build omop:FOLDER DATA --column COLUMN --out FILE. Give that file here."
+        )
     hint = did_you_mean(name, BUILDERS)
     usages = ", ".join(builder.usage for builder in BUILDERS.values())
     named = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"

@@ -289,14 +289,26 @@ def _tree_of(text: str) -> tuple[tuple[str, ...], ...]:
     above = {child: label for label, children in below.items() for child in children}
     if not below or sum(one is None for one in found) > len(TREE_HEAD) or not text.lstrip().startswith(TREE_HEAD):
         return ()
+    return rows_of_tree(above, sorted(above.keys() - below.keys()))
+
+
+def rows_of_tree(above: Mapping[str, str], values: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the labels of each value up to its root; ``above`` is the label directly above each value or label.
+
+    A value that is less deep than others is its own label until they meet.
+
+    Examples
+    --------
+    >>> rows_of_tree({"a": "A", "A": "*", "b": "*"}, "ab")
+    (('a', 'A', '*'), ('b', 'b', '*'))
+    """
     paths = []
-    for leaf in sorted(above.keys() - below.keys()):
-        path = [leaf]
+    for value in values:
+        path = [value]
         while path[-1] in above and len(path) <= len(above):
             path.append(above[path[-1]])
         paths.append(path)
     height = max(map(len, paths), default=0)
-    # A value that is less deep than others is its own label until they meet.
     return tuple((*[path[0]] * (height - len(path)), *path) for path in paths)
 
 

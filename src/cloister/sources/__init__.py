@@ -13,6 +13,7 @@ from typing import Literal, Unpack
 import polars as pl
 
 from cloister.errors import InputError, did_you_mean, join_parts, setting
+from cloister.hierarchy import FileHierarchy
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Query, Source, code_events, code_lists
 from cloister.io import read_table as table_in_file
 from cloister.io.batches import read_packed
@@ -187,6 +188,14 @@ def read_table(
         files = Files(collection.name, members_at(collection.path, collection.name), reading)
         return make_input(PROFILES[collection.profile], files, form)
     return table_in_file(place, usual_delimiter=usual_delimiter, **how)
+
+
+def vocabulary_hierarchy(place: str, codes: Sequence[str]) -> FileHierarchy | None:
+    """Return the hierarchy of codes by the vocabulary in ``omop:FOLDER``; None if a place is written otherwise."""
+    collection = parse_profile(place)
+    if collection is None or collection.profile != "omop":
+        return None
+    return omop.code_hierarchy(Files(collection.name, members_at(collection.path, collection.name)), codes)
 
 
 def read_claim_tables(patients: Place, claims: Place, **how: Unpack[HowRead]) -> tuple[Source, Source]:

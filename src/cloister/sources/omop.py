@@ -9,7 +9,13 @@ References
 OHDSI, OMOP Common Data Model v5.4, https://ohdsi.github.io/CommonDataModel/cdm54.html.
 """
 
+from collections.abc import Sequence
+
 import polars as pl
+
+from cloister.errors import InputError
+from cloister.hierarchy import ROOT
+from cloister.hierarchy.file_hierarchy import FileHierarchy, rows_of_tree
 
 from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, first_and_rest
 from .records import Files, People, Profile, SourceRecords
@@ -186,6 +192,50 @@ def _numbers(frame: pl.DataFrame) -> pl.DataFrame:
     """Ids and parts of dates without the ``.0`` that programs leave behind a number where another is missing."""
     named = [name for name in frame.columns if name.endswith(("_id", "_of_birth"))]
     return frame.with_columns(pl.col(name).str.replace(r"\.0$", "") for name in named)
+
+
+def code_hierarchy(files: Files, codes: Sequence[str]) -> FileHierarchy:
+    """Return the hierarchy of codes by CONCEPT_ANCESTOR, within the vocabulary that has most of them.
+
+    That table is a graph, a hierarchy a tree: of several direct ancestors, the one with the smallest concept id is
+    taken. Levels count from the root, so that labels of a level are equally deep; a code that is less deep than others
+    is its own label until they meet. A concept without ancestors is directly below ``*``.
+
+    Source: OHDSI, OMOP Common Data Model v5.4, CONCEPT and CONCEPT_ANCESTOR, as Athena exports them.
+    """
+    concepts = _numbers(files.table("concept", ("concept_id", "concept_code", "vocabulary_id"))).drop(FILE, ROW)
+    counts = concepts.filter(pl.col("concept_code").is_in(codes)).group_by("vocabulary_id").len("n")
+    if counts.is_empty():
+        raise InputError(f"None of the {len(codes)} codes is in the table CONCEPT of {files.name}.", file=files.name)
+    vocabulary = counts.sort("n", "vocabulary_id", descending=[True, False])["vocabulary_id"][0]
+    own = concepts.filter(pl.col("vocabulary_id") == vocabulary).unique("concept_code", keep="first")
+    if outside := len({*codes} - {*own["concept_code"]}):
+        raise InputError(
+            f"{outside} of {len(codes)} codes are not in {vocabulary}, the vocabulary of {files.name} with most of "
+            "them. Correct them, or leave them out.",
+            file=files.name,
+        )
+    above = _parents(files, own)
+    if not above.keys() & {*codes}:
+        raise InputError(
+            f"CONCEPT_ANCESTOR of {files.name} has no ancestor of these codes in {vocabulary}. It lists standard "
+            "concepts, such as SNOMED CT: take the column code of an OMOP source, or icd9 or icd10 for diagnoses.",
+            file=files.name,
+        )
+    above |= dict.fromkeys({*codes, *above.values()} - above.keys(), ROOT)
+    rows = rows_of_tree(above, codes)
+    return FileHierarchy(files.name, (*rows, (*[""] * (len(rows[0]) - 1), ROOT)))
+
+
+def _parents(files: Files, own: pl.DataFrame) -> dict[str, str]:
+    """Return the code directly above each code of a vocabulary that has one."""
+    ancestor, descendant, distance = "ancestor_concept_id", "descendant_concept_id", "min_levels_of_separation"
+    links = _numbers(files.table("concept_ancestor", (ancestor, descendant, distance)))
+    names = own.select("concept_id", "concept_code")
+    near = links.filter(pl.col(distance) == "1").join(names, left_on=descendant, right_on="concept_id")
+    near = near.join(names, left_on=ancestor, right_on="concept_id", suffix="_above")
+    near = near.sort(pl.col(ancestor).cast(pl.Int64, strict=False)).unique("concept_code", keep="first")
+    return dict(near.select("concept_code", "concept_code_above").iter_rows())
 
 
 PROFILE = Profile(people, conditions, claims)
