@@ -91,3 +91,24 @@ def patients_with(patients, cell, drawn):
         if patient[0] == cell
         and all(not Counter(wanted) - Counter(held) for wanted, held in zip(drawn, patient[1], strict=True))
     ]
+
+
+def people_behind(sequence, shown, summaries, register, under):
+    """How many people may be the patient of a released sequence, by discharge summaries alone and with a register.
+
+    ``summaries``: for each patient the pairs, the demographics, and what of these is released; ``shown``: what is
+    released next to the sequence. People without a line in the register count once.
+    """
+    fits = [
+        demographics
+        for pairs, demographics, seen in summaries
+        if seen == shown
+        and any(
+            all(
+                code in under[label] and covers(age, at)
+                for (label, age), (code, at) in zip(sequence, some, strict=True)
+            )
+            for some in combinations(sorted(pairs, key=lambda pair: (int(pair[1]), pair[0])), len(sequence))
+        )
+    ]
+    return len(fits), sum(max(register.count(each), fits.count(each)) for each in set(fits))

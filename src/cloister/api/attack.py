@@ -6,6 +6,7 @@ from typing import Annotated, Unpack
 
 from cloister.attacks.adversary import Attack
 from cloister.attacks.attack_parts import check_targets, open_release
+from cloister.attacks.linkage import add_linkage
 from cloister.attacks.simulation import BUDGET, simulate
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import only_part
@@ -27,6 +28,8 @@ def attack(
     attributes: str | Path | None = None,
     privacy: object = None,
     visit: str | None = None,
+    summaries: object = None,
+    register: object = None,
     targets: int = BUDGET,
     seed: int = 0,
     **how: Unpack[HowRead],
@@ -46,6 +49,10 @@ def attack(
     attributes : of trajectories given as a file, the file of auxiliary attributes
     privacy : of generalized code sets, the privacy policy, where the release names one that is not in it
     visit : of a privacy policy that is a file of visits, the column that distinguishes them
+    summaries : of trajectories, a dataframe or file with one row for each patient of the original: id and the
+        demographics in discharge summaries
+    register : with summaries, a public register of the same columns, or some, with one row a person; without it, the
+        patients are the register
     targets : patients looked for; a random sample where there are more
     seed : of the sample, and of what is known of each patient
     how : how files are read; see `cloister.settings.reading.ReadingWords`
@@ -82,4 +89,5 @@ def attack(
         words=ReadingWords(**how),
     )
     place = release if isinstance(release, Release) else only_part(Path(release))
-    return simulate(open_release(place, original, known, seed), budget=targets, seed=seed)
+    opened = add_linkage(open_release(place, original, known, seed), summaries, register, known.words)
+    return simulate(opened, budget=targets, seed=seed)

@@ -7,6 +7,7 @@ from typer import Exit
 
 from cloister.attacks.adversary import Attack
 from cloister.attacks.attack_parts import OpenedPart, PartsAttack, attack_parts, check_targets, open_release
+from cloister.attacks.linkage import add_linkage
 from cloister.attacks.simulation import simulate
 from cloister.cli.hierarchy import hierarchies_named
 from cloister.cli.options import AttackOptions
@@ -34,9 +35,12 @@ def run_attack(options: AttackOptions) -> None:
     if len(parts) == 1:
         (one,) = parts
         opened = open_release(one.release, one.original, one.known, options.seed)
+        opened = add_linkage(opened, options.summaries, options.register, one.known.words)
         found = simulate(opened, budget=options.targets, seed=options.seed)
         _say(found, ((one.name, found),), options)
         return
+    if options.summaries is not None or options.register is not None:
+        raise InputError("Linkage by discharge summaries is simulated for one release. Name the folder of one part.")
     together = attack_parts(parts, targets=options.targets, seed=options.seed)
     _say(together, together.parts, options)
 

@@ -202,6 +202,13 @@ class AttackOptions(FolderOptions):
     ] = ()
     job: Annotated[Path | None, Help("For a job: the job file, which names all data.", "JOB.toml")] = None
     crosswalk: Annotated[tuple[str, ...], Help("Crosswalk of the release; for several parts PART=FILE.", "FILE")] = ()
+    summaries: Annotated[
+        Path | None,
+        Help("For trajectories: the patients' ids and the demographics in their discharge summaries.", "FILE"),
+    ] = None
+    register: Annotated[
+        Path | None, Help("With --summaries: a public register of the same columns, one row per person.", "FILE")
+    ] = None
     targets: Annotated[int, Help("Maximum number of patients to search for (random sample).", "N")] = 1_000
     seed: Annotated[int, Help("Seed of the sample and of the known items.")] = 0
     qi: Annotated[tuple[str, ...], Help("For tables: hierarchy file of a column. Repeatable.", "COLUMN=HIERARCHY")] = ()

@@ -92,9 +92,7 @@ def _check_keys(keys: pl.Series, column: str, name: str) -> None:
 
 def _check_columns(columns: Sequence[pl.Series], keys: pl.Series, name: str, id: str) -> None:  # noqa: A002
     if not columns:
-        raise InputError(
-            f"{name} has no column besides {id!r}, so there is nothing to release. Leave it out.", file=name
-        )
+        raise InputError(f"{name} has no column besides {id!r}. Add one, or leave the file out.", file=name)
     for column in columns:
         same = column.str.strip_chars() == keys
         if column.name.strip().casefold() in ID_NAMES or same.fill_null(False).all():

@@ -181,3 +181,64 @@ def test_a_job_of_one_part_needs_no_name(files, capsys):
     assert run(["protect", *SHAPES["table"], "-k", "4", "--levels-from", "out", "--out", "again", "--quiet"]) == 0
     assert cl.open("out").data.equals(cl.open("out/people").data)
     assert cl.attack("out", "people.csv").holds
+
+
+@pytest.fixture
+def linked(files):
+    """A release of timelines with its crosswalk, summaries and a register; the words of an attack on it."""
+    people = [f"Q{n:03d},{'FM'[n % 2]},{1950 + n % 5}\n" for n in range(40)]
+    (files / "summaries.csv").write_text("id,sex,born\n" + "".join(people))
+    (files / "register.csv").write_text("name,born,sex\n" + "A,1950,F\n" * 3 + "B,1951,M\nC,1888,F\n")
+    assert run(["protect", *SHAPES["trajectories"], "-k", "4", "--out", "release", "--crosswalk", "map.csv", "-q"]) == 0
+    return ["attack", "release", "--original", "visits.csv", "--crosswalk", "map.csv", "--summaries", "summaries.csv"]
+
+
+def test_linkage_in_two_steps(linked, capsys):
+    """Summaries lead to k people or more, a register to no fewer; without one the patients are the register."""
+    rates = []
+    for more in ([], ["--register", "register.csv"]):
+        assert run([*linked, *more, "--json"]) == 0
+        first, second = json.loads(capsys.readouterr().out)["levels"][-2:]
+        assert (first["known"], second["known"]) == ("people, by summaries", "people, by a register too")
+        assert second["released"]["rate"] <= first["released"]["rate"] <= 1 / 4
+        assert first["released"]["fewer"] == second["released"]["none"] == 0
+        assert first["covered"] == second["covered"] == 40
+        rates.append((first["released"]["rate"], second["released"]["rate"]))
+    assert rates[0][0] == rates[1][0]
+    assert rates[0][1] < rates[1][1]
+
+
+def test_a_released_demographic_narrows_down_who_fits(linked, files, capsys):
+    """Where the release has a column of the summaries, the guarantee does not cover linkage, which the page says."""
+    alone = [f"Q{n:03d},{'X' if n == 7 else 'F'},1950\n" for n in range(40)]
+    (files / "summaries.csv").write_text("id,sex,born\n" + "".join(alone))
+    attributes = ["--attributes", "summaries.csv"]
+    words = [*SHAPES["trajectories"], *attributes, "-k", "4", "--out", "more", "--crosswalk", "more.csv", "-q"]
+    assert run(["protect", *words]) == 0
+    linked[1], linked[5] = "more", "more.csv"
+    capsys.readouterr()
+
+    assert run([*linked, *attributes]) == 0
+    assert "people, by summaries (*)" in capsys.readouterr().out
+    assert run([*linked, *attributes, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)["levels"][-2]
+    assert (first["covered"], first["released"]["alone"], first["released"]["least"]) == (0, 1, 1)
+
+
+def test_linkage_that_cannot_be_simulated(linked, files, capsys):
+    """Each refusal says what to give."""
+    (files / "other.csv").write_text("name,gender\nA,F\n")
+    (files / "few.csv").write_text("id,sex\nQ000,F\n")
+    assert run(["protect", *SHAPES["table"], "-k", "4", "--out", "people", "-q"]) == 0
+    of_table = ["attack", "people", "--original", "people.csv", "--summaries", "few.csv"]
+    refused = {
+        "has none of the columns of the summaries: sex, born": [*linked, "--register", "other.csv"],
+        "39 of 40 patients of the original are not in few.csv": [*linked[:-1], "few.csv"],
+        "other.csv has no column of patients": [*linked[:-1], "other.csv"],
+        "Give --summaries": [*linked[:-2], "--register", "register.csv"],
+        "Give --crosswalk": [*linked[:4], *linked[-2:]],
+        "this release is of table": of_table,
+    }
+    for message, words in refused.items():
+        assert run(words) == 2
+        assert message in " ".join(capsys.readouterr().err.split())
