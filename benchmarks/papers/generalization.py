@@ -247,6 +247,8 @@ def drawn_of(codes: CodeSets, kept: np.ndarray, seed: int = 0) -> Queries:
 
 def figures(out: Path) -> None:
     """Everything that tables and figures show, as one JSON file, then as drawings and a page."""
+    from benchmarks.papers.partition import beside
+
     load_kernels()
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"machine": machine(), "samples": [], "runs": [], "compared": []}
@@ -267,6 +269,7 @@ def figures(out: Path) -> None:
     found["bars"] = timed()
     found["seconds"] = time.perf_counter() - started
     (out / "generalization.json").write_text(json.dumps(found, indent=1) + "\n")
+    beside(out)
     moved(out)
 
 

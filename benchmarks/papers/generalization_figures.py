@@ -257,6 +257,19 @@ def answers_table(found: Found) -> str:
     return table([*head, "times smaller"], rows)
 
 
+def partition_table(found: Found) -> str:
+    """NCP and errors of Partition, CBA and disassociation."""
+    rows: dict[tuple[str, int], list[str]] = {}
+    for row in found["partition"]:
+        cells = rows.setdefault((row["data"], row["k"]), [f"{row['partitions']:,}"])
+        cells += ([] if row["ncp"] is None else [f"{row['ncp']:.3f}"]) + [f"{row['frequent']:.3g}, {row['drawn']:.3g}"]
+    names = [f"{method}: {what}" for method in ("Partition", "CBA") for what in ("NCP", "ARE")]
+    return table(
+        ["data", "k", "partitions", *names, "disassociation: ARE"],
+        [[data, k, *cells] for (data, k), cells in rows.items() if k in (2, 5, 10, 25)],
+    )
+
+
 def bars_table(found: Found) -> str:
     """Seconds of the works that have a bar."""
     rows = [[bar["work"], f"{bar['protect']:.1f}", f"{bar['verify']:.1f}", f"{bar['bar']:g}"] for bar in found["bars"]]
@@ -276,6 +289,7 @@ def write_page(found: Found, out: Path) -> None:
         "moved": moved_table(found),
         "exceptions": exceptions_table(found),
         "answers": answers_table(found),
+        "partition": partition_table(found),
         "bars": bars_table(found),
     }
     pages.write(out / "generalization.md", PAGE, parts)
