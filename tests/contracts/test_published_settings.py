@@ -38,6 +38,7 @@ ELSEWHERE = {
     "age": "input_columns",
     "date": "input_columns",
     "anchor": "input_columns",
+    "detail": "input_columns",
     "data": "source",
     "patients": "source",
     "table": "table.name",
@@ -87,7 +88,7 @@ def test_no_reason_is_about_a_setting_that_went():
 
 READ_OR_LOOKED_UP = {
     TrajectoriesSettings: {
-        "code", "age", "date", "anchor", "age_unit", "attributes", "ids", "sensitive", "sensitive_codes",
+        "code", "age", "date", "anchor", "detail", "age_unit", "attributes", "ids", "sensitive", "sensitive_codes",
     },
     CodesSettings: {"codes", "code", "separator", "repeats", "attributes", "visit", "ids", "code_hierarchy"},
     TableSettings: set(),

@@ -81,20 +81,38 @@ def cases(draw, most=12):
     return records, codes, ages, (weight, 1 - weight)
 
 
-def numbered(records, n_codes, n_ages):
+@st.composite
+def detailed_cases(draw):
+    """The same, with a third attribute of each pair: records, the hierarchies of all three, and weights."""
+    records, codes, ages, _ = draw(cases(9))
+    details = draw(hierarchies("d", 4))
+    value = st.integers(0, len(details[0]) - 1)
+    longer = [[(*pair, draw(value)) for pair in record] for record in records]
+    records = [tuple(sorted(record, key=lambda pair: (pair[1], pair[0], pair[2]))) for record in longer]
+    weights = [(Fraction(1, 3),) * 3, (Fraction(0), Fraction(0), Fraction(1)), (Fraction(1, 2), Fraction(1, 2), 0)]
+    return records, (codes, ages, details), tuple(map(Fraction, draw(st.sampled_from(weights))))
+
+
+def numbered(records, n_codes, n_ages, n_details=0):
     """Records of pairs of numbers as trajectories whose values are called after their numbers."""
-    pairs = [[(f"c{code}", age) for code, age in record] for record in records]
+    pairs = [[(f"c{code}", age, *(f"d{one}" for one in detail)) for code, age, *detail in record] for record in records]
     return Trajectories.from_records(
-        pairs, vocabulary=[f"c{code}" for code in range(n_codes)], age_values=range(n_ages)
+        pairs,
+        vocabulary=[f"c{code}" for code in range(n_codes)],
+        age_values=range(n_ages),
+        detail_values=[f"d{detail}" for detail in range(n_details)],
     )
 
 
-def trees(codes, ages):
-    """The trees of both hierarchies."""
-    code_tree = ValueTree.from_levels([f"c{value}" for value in range(len(codes[0]))], codes)
-    return code_tree, ValueTree.from_levels([str(value) for value in range(len(ages[0]))], ages)
+def trees(*levels):
+    """The trees of the hierarchies of codes, ages and perhaps details."""
+    return tuple(
+        ValueTree.from_levels([f"{prefix}{value}" for value in range(len(each[0]))], each)
+        for prefix, each in zip(("c", "", "d"), levels)
+    )
 
 
-def setting(codes, ages, weights, **options):
+def setting(codes, ages, weights, details=None, **options):
     """The same for the oracle."""
-    return slow.Setting(nodes_above(codes), nodes_above(ages), weights, **options)
+    above = None if details is None else nodes_above(details)
+    return slow.Setting(nodes_above(codes), nodes_above(ages), weights, details=above, **options)

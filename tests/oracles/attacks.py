@@ -6,7 +6,7 @@ of these codes. Written from what the files say, without any code of the package
 
 import re
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, permutations
 
 
 def covers(label, value):
@@ -68,19 +68,28 @@ def candidates(clusters, codes):
 
 
 def sequences_with(sequences, pairs, under):
-    """Released sequences in which the pairs, in order of age and code, may stand at places that ascend.
+    """Released sequences in which the pairs may stand at places that ascend, in an order of rising age.
 
-    ``under`` gives the codes that each label of a code stands for.
+    ``under`` gives the codes that each label of a code stands for, and the details of each label of a detail. Which of
+    several pairs of one age comes first, nobody knows.
     """
-    wanted = sorted(pairs, key=lambda pair: (int(pair[1]), pair[0]))
+    orders = [order for order in permutations(pairs) if list(order) == sorted(order, key=lambda pair: int(pair[1]))]
     return [
         sequence
         for sequence in sequences
         if any(
-            all(code in under[label] and covers(age, at) for (label, age), (code, at) in zip(some, wanted, strict=True))
-            for some in combinations(sequence, len(wanted))
+            all(stands_for(labels, pair, under) for labels, pair in zip(some, order, strict=True))
+            for some in combinations(sequence, len(pairs))
+            for order in orders
         )
     ]
+
+
+def stands_for(labels, pair, under):
+    """Whether the labels of a released pair cover the values of another."""
+    (code, age, *detail), (value, at, *other) = labels, pair
+    named = zip([code, *detail], [value, *other], strict=True)
+    return covers(age, at) and all(one in under[label] for label, one in named)
 
 
 def patients_with(patients, cell, drawn):

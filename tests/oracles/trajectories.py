@@ -3,8 +3,8 @@
 Tamersoy, Loukides, Nergiz, Saygin, Malin (2012), "Anonymization of longitudinal electronic medical records", IEEE
 TITB 16(3): Definitions 4 to 8, Algorithms 1 to 4, Appendix B, with what cloister makes precise. A node is the frozen
 set of the values that it covers; a hierarchy is a function from a value to the nodes above it, the value first, from
-small to large. A trajectory is a tuple of (code, age) values; what it becomes is a tuple of pairs of nodes. Weights are
-fractions, losses too.
+small to large. A trajectory is a tuple of (code, age) values, or of (code, age, detail); what it becomes is a tuple of
+pairs of nodes. Weights are fractions, losses too.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from itertools import combinations, product
 
 @dataclass(frozen=True)
 class Setting:
-    """Nodes above each code and age, weights, and how losses are counted; ``sets`` of codes are not mixed."""
+    """Nodes above each code, age and detail, weights, how losses are counted; ``sets`` of codes are not mixed."""
 
     codes: dict
     ages: dict
@@ -23,6 +23,12 @@ class Setting:
     exact: bool = False
     baseline: bool = False
     sets: tuple = ()
+    details: dict | None = None  # None: pairs have none
+
+    @property
+    def hierarchies(self):
+        """Those of the attributes that pairs have."""
+        return (self.codes, self.ages) if self.details is None else (self.codes, self.ages, self.details)
 
 
 def leaves(node):
@@ -51,35 +57,39 @@ def is_mixed(node, sets):
 
 
 def steps(setting, x, y, weight):
-    """Losses (code, age) of generalizing two pairs, or None; of suppressing y; of suppressing x."""
+    """Losses, by attribute, of generalizing two pairs, or None; of suppressing y; of suppressing x."""
     found = []
-    for node, other, hierarchy, share in zip(x, y, (setting.codes, setting.ages), setting.weights):
+    for node, other, hierarchy, share in zip(x, y, setting.hierarchies, setting.weights, strict=True):
         above = meeting(node, other, hierarchy)
         both = weight * loss(node, above, hierarchy) + loss(other, above, hierarchy)
         found.append(
             (share * both, share * suppression(other, hierarchy), share * weight * suppression(node, hierarchy))
         )
-    (code, code_y, code_x), (age, age_y, age_x) = found
-    mixed = is_mixed(meeting(x[0], y[0], setting.codes), setting.sets)
-    return None if mixed else (code, age), (code_y, age_y), (code_x, age_x)
+    both, of_y, of_x = zip(*found, strict=True)
+    return None if is_mixed(meeting(x[0], y[0], setting.codes), setting.sets) else both, of_y, of_x
 
 
 def matrices(setting, xs, ys, weight=1):
     """Algorithm 2: the matrices i, a and r as dicts by (h, j); r is G, Y or X."""
-    i, a, r = {(0, 0): Fraction(0)}, {(0, 0): Fraction(0)}, {}
-    nothing = (frozenset([next(iter(setting.codes))]), frozenset([next(iter(setting.ages))]))
+    nothing = tuple(frozenset([next(iter(hierarchy))]) for hierarchy in setting.hierarchies)
+    lost, r = {(0, 0): (Fraction(0),) * len(nothing)}, {}
+
+    def after(place, losses):
+        return tuple(before + each for before, each in zip(lost[place], losses, strict=True))
+
     for h, j in product(range(len(xs) + 1), range(len(ys) + 1)):
         options = []
         x, y = xs[h - 1] if h else nothing, ys[j - 1] if j else nothing
         both, of_y, of_x = steps(setting, x, y, weight)
         if h and j and both is not None:
-            options.append((i[h - 1, j - 1] + both[0], a[h - 1, j - 1] + both[1], "G"))
+            options.append((after((h - 1, j - 1), both), "G"))
         if j:
-            options.append((i[h, j - 1] + of_y[0], a[h, j - 1] + of_y[1], "Y"))
+            options.append((after((h, j - 1), of_y), "Y"))
         if h:
-            options.append((i[h - 1, j] + of_x[0], a[h - 1, j] + of_x[1], "X"))
+            options.append((after((h - 1, j), of_x), "X"))
         if options:
-            i[h, j], a[h, j], r[h, j] = min(options, key=lambda option: option[0] + option[1])  # the first of a tie
+            lost[h, j], r[h, j] = min(options, key=lambda option: sum(option[0]))  # the first of a tie
+    i, a = ({place: losses[attribute] for place, losses in lost.items()} for attribute in (0, 1))
     return i, a, r
 
 
@@ -100,9 +110,7 @@ def matched(setting, xs, ys, weight=1):
 def aligned(setting, xs, ys, weight=1):
     """What two sequences become, and its weighted loss."""
     pairs = matched(setting, xs, ys, weight)
-    merged = tuple(
-        (meeting(xs[h][0], ys[j][0], setting.codes), meeting(xs[h][1], ys[j][1], setting.ages)) for h, j in pairs
-    )
+    merged = tuple(tuple(map(meeting, xs[h], ys[j], setting.hierarchies)) for h, j in pairs)
     lost = sum(sum(steps(setting, xs[h], ys[j], weight)[0]) for h, j in pairs)
     lost += sum(sum(steps(setting, x, x, weight)[2]) for h, x in enumerate(xs) if h not in dict(pairs))
     taken = {j for _, j in pairs}
@@ -112,12 +120,12 @@ def aligned(setting, xs, ys, weight=1):
 
 def as_nodes(trajectory):
     """A trajectory of values as one of nodes."""
-    return tuple((frozenset([code]), frozenset([age])) for code, age in trajectory)
+    return tuple(tuple(frozenset([value]) for value in pair) for pair in trajectory)
 
 
 def place(trajectory):
     """Where a trajectory stands where the first of a tie is taken: shorter ones first, then by ages and codes."""
-    return len(trajectory), [(age, code) for code, age in trajectory]
+    return len(trajectory), [(age, code, *detail) for code, age, *detail in trajectory]
 
 
 def distance(setting, sequence, trajectory, weight=1):
@@ -161,13 +169,13 @@ def clusters(setting, trajectories, k):
 
 def accumulated(setting, found):
     """Step 20: the losses of codes and ages as the paper counts them, each pair of a merged sequence once."""
-    totals = [Fraction(0), Fraction(0)]
+    totals = [Fraction(0)] * len(setting.hierarchies)
     for members, _ in found:
         sequence = as_nodes(members[0])
         for number, member in enumerate(members[1:], start=1):
             weight, ys = number if setting.exact else 1, as_nodes(member)
             pairs = matched(setting, sequence, ys, weight)
-            for attributes, hierarchy in enumerate((setting.codes, setting.ages)):
+            for attributes, hierarchy in enumerate(setting.hierarchies):
                 for h, j in pairs:
                     above = meeting(sequence[h][attributes], ys[j][attributes], hierarchy)
                     totals[attributes] += loss(sequence[h][attributes], above, hierarchy) + loss(
@@ -178,7 +186,7 @@ def accumulated(setting, found):
                 totals[attributes] += sum(suppression(pair[attributes], hierarchy) for pair in lonely)
             sequence = aligned(setting, sequence, ys, weight)[0]
     pairs = sum(len(member) for members, _ in found for member in members)
-    return totals[0] / pairs, totals[1] / pairs
+    return tuple(total / pairs for total in totals)
 
 
 def frequent_pairs(trajectories, least, most):

@@ -17,13 +17,16 @@ def broken(released, guarantee):
         return ["numbers"]
     if attributes is not None and not np.array_equal(attributes[ID], np.arange(1, int(frame[ID][-1]) + 1)):
         return ["attributes"]
-    pair = pl.concat_str([CODE, AGE], separator=BETWEEN)
+    names = [name for name in frame.columns if name != ID]
+    if names != [CODE, AGE, "detail"][: 3 if guarantee.has_details else 2]:
+        return ["columns"]
+    pair = pl.concat_str(names, separator=BETWEEN)
     patients = frame.group_by(ID, maintain_order=True).agg(pair.str.join(BETWEEN).alias(KEY))
     content = patients.select(KEY)
     if attributes is not None:
         content = content.hstack(attributes.drop(ID))
     rows = frame.with_columns(pl.len().over(ID).alias("rows\0"))
-    empty = (rows[CODE] == "*") & (rows[AGE] == "*") & (rows["rows\0"] > 1)
+    empty = rows.select(pl.all_horizontal(*(pl.col(name) == "*" for name in names), pl.col("rows\0") > 1)).to_series()
     found = {
         "order": not content.equals(content.sort(content.columns, nulls_last=False)),
         "k": patients.group_by(KEY).len()["len"].min() < guarantee.k,

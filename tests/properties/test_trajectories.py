@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.examples import examples
-from tests.made.trajectories import cases, covered, numbered, setting, trees
+from tests.made.trajectories import cases, covered, detailed_cases, numbered, setting, trees
 from tests.oracles import trajectories as slow
 
 from cloister.errors import InputError, NoSafeRelease
@@ -36,18 +36,15 @@ def found_clusters(records, found):
     clusters = []
     for cluster in range(released.n_clusters):
         here = slice(int(released.offsets[cluster]), int(released.offsets[cluster + 1]))
-        codes = [covered(released.code_tree, node) for node in released.codes[here].tolist()]
-        ages = [covered(released.age_tree, node) for node in released.ages[here].tolist()]
+        columns = [[covered(tree, node) for node in nodes[here].tolist()] for tree, nodes in released.columns]
         members = [records[patient] for patient in np.flatnonzero(alignment.cluster_of == cluster).tolist()]
-        clusters.append((sorted(members), tuple(zip(codes, ages))))
+        clusters.append((sorted(members), tuple(zip(*columns))))
     return clusters
 
 
 def by_text(clusters):
     """Clusters in an order of their own, for comparison."""
-    return sorted(
-        (sorted(members), [(sorted(code), sorted(age)) for code, age in sequence]) for members, sequence in clusters
-    )
+    return sorted((sorted(members), [tuple(map(sorted, pair)) for pair in sequence]) for members, sequence in clusters)
 
 
 @examples(100)
@@ -69,6 +66,32 @@ def test_clusters_are_those_of_the_exhaustive_scan(case, method, cost, k):
     assert by_text(expected) == by_text(found_clusters(records, found))
     ilm, alm = slow.accumulated(oracle, expected)
     assert (found.losses.ilm, found.losses.alm) == pytest.approx((float(ilm), float(alm)), abs=1e-12)
+
+
+@examples(100)
+@given(detailed_cases(), st.sampled_from(Method), st.sampled_from(Cost), st.integers(1, 4))
+def test_clusters_with_details_are_those_of_the_exhaustive_scan(case, method, cost, k):
+    """A third attribute has its own hierarchy, weight and loss: all are those of the definition, and labels cover."""
+    records, levels, weights = case
+    k, sizes = min(k, len(records)), [len(each[0]) for each in levels]
+    original = numbered(records, *sizes)
+    oracle = setting(*levels[:2], weights, levels[2], exact=cost is Cost.EXACT, baseline=method is Method.BASELINE)
+    request = asked(k, weights, method=method, cost=cost, detail_hierarchy=suppress())
+    found = anonymize_under(original, request, trees(*levels))
+    expected = slow.clusters(oracle, records, k)
+
+    assert by_text(expected) == by_text(found_clusters(records, found))
+    losses = found.losses.ilm, found.losses.alm, found.losses.dlm
+    assert losses == pytest.approx([float(each) for each in slow.accumulated(oracle, expected)], abs=1e-12)
+    lost = [0.0] * 3
+    begin = np.repeat(found.released.offsets[found.alignment.cluster_of], list(map(len, records)))
+    for pair, first, place in zip((one for record in records for one in record), begin, found.alignment.position):
+        for at, (value, (tree, nodes), size) in enumerate(zip(pair, found.released.columns, sizes)):
+            node = covered(tree, int(nodes[first + place])) if place >= 0 else frozenset(range(size))
+            assert value in node
+            lost[at] += 1 if place < 0 else slow.leaves(node) / size
+    exact = found.losses.ilm_exact, found.losses.alm_exact, found.losses.dlm_exact
+    assert [each / original.n_pairs for each in lost] == pytest.approx(exact)
 
 
 @examples(60)

@@ -1,5 +1,7 @@
 """Laws of the promises of trajectories in SQL: they are broken just where they are by their definitions."""
 
+from dataclasses import replace
+
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from cloister.shapes.trajectories.verify.statements import ExpectedGuarantee
 from cloister.shapes.trajectories.verify.verify import verify
 
 CELLS = st.sampled_from(["*", "401", "401.1", "é", None])
-PAIRS = st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=3)
+PAIRS = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=3)
 PATIENTS = st.lists(st.tuples(PAIRS, st.integers(1, 3), st.sampled_from(["a", "b", None])), min_size=1, max_size=4)
 GUARANTEES = st.builds(
     ExpectedGuarantee,
@@ -25,7 +27,9 @@ GUARANTEES = st.builds(
 @examples(400)
 def test_both_find_the_same(patients, guarantee, has_attributes, data):
     """Random trajectories, some of them sorted, complete and numbered as a release is: SQL breaks where they break."""
-    copies = [(pairs, value) for pairs, times, value in patients for _ in range(times)]
+    width = 3 if data.draw(st.booleans()) else 2
+    guarantee = replace(guarantee, has_details=width == 3)
+    copies = [([pair[:width] for pair in pairs], value) for pairs, times, value in patients for _ in range(times)]
     if data.draw(st.booleans()):
         copies = [(pairs, value) for pairs, value in copies if all(None not in pair for pair in pairs)]
         copies.sort(key=lambda one: ("\0".join("\0".join(pair) for pair in one[0]), one[1] is not None, one[1] or ""))
@@ -33,7 +37,8 @@ def test_both_find_the_same(patients, guarantee, has_attributes, data):
     if data.draw(st.booleans()) and numbers:
         numbers[data.draw(st.integers(0, len(numbers) - 1))] += 1
     rows = [(number, *pair) for number, (pairs, _) in zip(numbers, copies) for pair in pairs]
-    frame = pl.DataFrame(rows, schema={"id": pl.Int64, "code": pl.String, "age": pl.String}, orient="row")
+    names = ["code", "age", "detail"][:width]
+    frame = pl.DataFrame(rows, schema={"id": pl.Int64, **dict.fromkeys(names, pl.String)}, orient="row")
     values = pl.DataFrame(
         {"id": numbers, "dna": [value for _, value in copies]}, schema={"id": pl.Int64, "dna": pl.String}
     )

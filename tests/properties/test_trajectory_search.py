@@ -115,6 +115,7 @@ def test_every_bound_is_at_most_the_loss(method, cost, seed):
     m, weight = int(random.integers(1, scratch.code.size + 1)), int(random.integers(1, 6)) if cost is Cost.EXACT else 1
     scratch.code[:m] = random.integers(0, both[0].n_nodes, m)
     scratch.age[:m] = random.integers(0, both[1].n_nodes, m)
+    scratch.detail[:m] = 0
     bound_all(problem.domain, data, scratch, m, weight, len(records))
     nodes = scratch.code[:m].copy(), scratch.age[:m].copy()
     for at, sequence in enumerate(scratch.alive.tolist()):

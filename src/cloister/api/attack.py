@@ -42,7 +42,7 @@ def attack(
         its files
     original : what it was made from: a dataframe, `CodeSets`, `Trajectories` or `Claims`, or the file, of claims the
         two files
-    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
+    hierarchies : by column (of trajectories ``code``, ``age`` and ``detail``), those that came from files
     crosswalk : the secret map that was written with the release, as a table or its file: whose each record is; a
         release that was not written has its own
     plan : of claims given as files, the plan that the release was made by

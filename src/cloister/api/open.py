@@ -174,7 +174,8 @@ class ReleasedData:
         query : of a table, conditions on released columns: a value (and all below it in the hierarchy), a list of
             values, or both ends of a range of numbers or days, as ``{"age": (40, 49), "sex": "F"}``. Of codes
             ``{"codes": ["401.9"]}``; of a table with codes with columns of its classes. Of trajectories codes with one
-            ``"age"`` for all, or each with its own: ``{"pairs": [("401.9", (38, 40)), ("250", 45)]}``
+            ``"age"`` for all, or each with its own: ``{"pairs": [("401.9", (38, 40)), ("250", 45)]}``,
+            with a detail ``("401.9", None, "surgery")``
 
         Returns
         -------
@@ -226,8 +227,8 @@ def open(  # noqa: A001  (the public name)
     Parameters
     ----------
     verify : check all that is promised first, as `verify_folder` does; the whole takes as long as that
-    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files, or names of the files,
-        to ask about values below their labels; they are not in a release
+    hierarchies : by column (of trajectories ``code``, ``age`` and ``detail``), those that came from files, or names of
+        the files, to ask about values below their labels; they are not in a release
     privacy, visit : of generalized code sets, the privacy policy where the release does not have it, and the column of
         visits where that is a file of them; as of `verify_folder`
 

@@ -13,7 +13,7 @@ from cloister.shapes.trajectories.method.release import TrajectoriesRelease
 from .keywords import NOWHERE, options_of, run_of, takes_settings
 
 VERB = "protect_trajectories"
-WITHOUT = ("id", "code", "age", "date", "anchor", "age_unit", "attributes", "ids")
+WITHOUT = ("id", "code", "age", "date", "anchor", "age_unit", "detail", "attributes", "ids")
 """How trajectories are read; ``attributes`` are a dataframe."""
 
 
@@ -41,9 +41,9 @@ def protect_trajectories(trajectories: Trajectories, **keywords: Any) -> Traject
 
     Notes
     -----
-    *Guarantee*: any combination of a patient's codes and ages matches no released trajectory or those of at least k
-    patients. Not promised: anything against an adversary who knows an auxiliary column, which is released as it is;
-    that the k patients differ in their codes. Cost: see `cloister.shapes.trajectories.method.protect`.
+    *Guarantee*: any combination of a patient's codes, ages and details matches no released trajectory or those of at
+    least k patients. Not promised: anything against an adversary who knows an auxiliary column, which is released as it
+    is; that the k patients differ in their codes. Cost: see `cloister.shapes.trajectories.method.protect`.
 
     Examples
     --------

@@ -33,12 +33,13 @@ class Summaries:
 
     def __init__(self, records: LabelSequences) -> None:
         labels = [np.full(rows[0].size, label) for label, rows in enumerate(records.by_code)]
-        code, (sequence, place, age) = np.concatenate(labels), map(np.concatenate, zip(*records.by_code, strict=True))
+        sequence, place, *others = map(np.concatenate, zip(*records.by_code, strict=True))
+        columns = [np.concatenate(labels), *others]
         order = np.lexsort((place, sequence))
         cuts = np.searchsorted(sequence[order], np.arange(1, records.sizes.size))
         self.trajectories, self.owner = records.trajectories, records.trajectories.owner
-        self.pairs = np.split(np.stack([code, age], axis=1)[order], cuts)
-        self.values = _values_of(records.code_labels, code), _values_of(records.age_labels, age)
+        self.pairs = np.split(np.stack(columns, axis=1)[order], cuts)
+        self.values = [_values_of(*of) for of in zip(records.labels, columns, strict=True)]
         self.found: dict[int, Integers] = {}  # by group
         self.rows: dict[int, Integers] = {}  # by label of a code, the pairs that it may stand for
 
@@ -47,11 +48,14 @@ class Summaries:
         if group not in self.found:
             theirs = self.trajectories
             last = theirs.offsets[:-1] - 1
-            for code, age in self.pairs[group].tolist():
+            places = [held for _, _, held in theirs.columns[1:]]
+            for code, *others in self.pairs[group].tolist():
                 if code not in self.rows:
                     self.rows[code] = np.flatnonzero(self.values[0][code][theirs.codes])
                 rows = self.rows[code]
-                rows = rows[self.values[1][age][theirs.ages[rows]] & (rows > last[self.owner[rows]])]
+                for covered, label, held in zip(self.values[1:], others, places, strict=True):
+                    rows = rows[covered[label][held[rows]]]
+                rows = rows[rows > last[self.owner[rows]]]
                 first = rows[np.diff(self.owner[rows], prepend=-1) > 0]
                 last = np.full(theirs.n_patients, NOWHERE, dtype=np.int64)
                 last[self.owner[first]] = first

@@ -12,7 +12,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
 from cloister.kernels.ragged import owners, take_runs
-from cloister.shapes.trajectories.format.data import AGE, CODE, ID, Trajectories
+from cloister.shapes.trajectories.format.data import ID, Trajectories
 from cloister.shapes.trajectories.format.manifest import PublishedTrajectories, TrajectoriesManifest
 from cloister.shapes.trajectories.verify.recheck import TrajectoriesChecker, TrajectoriesOriginal, read_original
 from cloister.verification.driver import Request
@@ -23,6 +23,7 @@ from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids,
 
 NUMBERS = (1, 2, 3)  # Pairs, or codes, that adversaries know, besides all
 FIRST, NOWHERE = -1, np.iinfo(np.int64).max
+Labels = Sequence[Sequence[tuple[int, ...]]]  # By attribute and value, the labels that may stand for the value
 MOST_ORDERED = 4  # Pairs of one age of which every order is tried
 
 
@@ -31,11 +32,10 @@ class LabelSequences(RecordGroups):
     """Groups of equal label sequences, in which the adversary looks for known pairs."""
 
     sizes: Integers  # (n_groups,) patients with each sequence
-    # for each code label, the rows with it: sequence, place in it and age label, in this order
-    by_code: Sequence[tuple[Integers, Integers, Integers]]
-    # code_labels, age_labels: for each code and each age of the original, the labels that may stand for it
-    code_labels: Sequence[tuple[int, ...]]
-    age_labels: Sequence[tuple[int, ...]]
+    # for each code label, the rows with it: sequence, place in it, and labels of the other attributes
+    by_code: Sequence[tuple[Integers, ...]]
+    # for codes, ages and perhaps details, by value of the original, the labels that may stand for it
+    labels: Labels
     trajectories: Trajectories  # what is known of patients
     own: Integers  # (n_patients,) sequence of the patient's own record, `GONE` or `NOT_KNOWN`
 
@@ -66,8 +66,9 @@ class LabelSequences(RecordGroups):
 
     def _next(self, last: Integers, pair: int) -> Integers:
         """Earliest place of each sequence behind ``last`` where a pair may stand."""
-        theirs = self.trajectories
-        sequence, place = self._rows(int(theirs.codes[pair]), self.age_labels[theirs.ages[pair]])
+        code, *others = (int(places[pair]) for _, _, places in self.trajectories.columns)
+        wanted = [labels[value] for labels, value in zip(self.labels[1:], others, strict=True)]
+        sequence, place = self._rows(code, wanted)
         after = place > last[sequence]
         earliest = np.full(self.sizes.size, NOWHERE, dtype=np.int64)
         np.minimum.at(earliest, sequence[after], place[after])
@@ -78,19 +79,19 @@ class LabelSequences(RecordGroups):
         alive = np.ones(self.sizes.size, dtype=np.bool_)
         for code in codes:
             has = np.zeros(self.sizes.size, dtype=np.bool_)
-            has[self._rows(code, None)[0]] = True
+            has[self._rows(code, ())[0]] = True
             alive &= has
         return np.flatnonzero(alive)
 
-    def _rows(self, code: int, ages: Sequence[int] | None) -> tuple[Integers, Integers]:
-        """Sequence and place of the rows that may stand for a code, at one of these age labels or at any."""
-        found = [self.by_code[label] for label in self.code_labels[code]]
+    def _rows(self, code: int, wanted: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
+        """Sequence and place of the rows that may stand for a code, with one of some labels of each other attribute."""
+        found = [self.by_code[label] for label in self.labels[0][code]]
         if not found:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        sequence, place, age = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
-        if ages is None:
-            return sequence, place
-        fits = reduce(np.logical_or, [age == label for label in ages], np.zeros(age.size, dtype=np.bool_))
+        sequence, place, *others = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+        fits = np.ones(place.size, dtype=np.bool_)
+        for own, labels in zip(others, wanted, strict=bool(wanted)):
+            fits &= reduce(np.logical_or, [own == label for label in labels], np.zeros(place.size, dtype=np.bool_))
         return sequence[fits], place[fits]
 
 
@@ -124,12 +125,14 @@ def open_trajectories(folder: Path, manifest: TrajectoriesManifest, known: Reque
     n_released = int(frame[ID].n_unique())
     released_ids = pl.Series(np.arange(1, n_released + 1)).cast(pl.String)
     rows = released_of(original.crosswalk, ids, released_ids, theirs.n_patients)
-    hierarchies = (domain.codes.bind("code", theirs.vocabulary), domain.ages.bind("age", theirs.age_values))
+    hierarchies = [
+        one.bind(name, values) for one, (name, values, _) in zip(domain.hierarchies, theirs.columns, strict=True)
+    ]
     released, groups = _released_pairs(frame, hierarchies, theirs, rows)
     # The original sequences, each known to be its patient's.
-    labels = tuple([(number,) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values))
-    codes, ages = theirs.codes.astype(np.int64), theirs.ages.astype(np.int64)
-    recorded = _sequences(theirs.offsets, codes, ages, (labels[0], labels[1]), theirs, lambda groups: groups)[0]
+    labels = [[(number,) for number in range(len(values))] for _, values, _ in theirs.columns]
+    columns = [places.astype(np.int64) for _, _, places in theirs.columns]
+    recorded = _sequences(theirs.offsets, columns, labels, theirs, lambda groups: groups)[0]
     distinct = [np.unique(own).astype(np.int64) for own in np.split(theirs.codes, theirs.offsets[1:-1])]
     by_pairs = Adversary(_steps("pair", ""), np.diff(theirs.offsets), released, recorded, _always)
     by_codes = Adversary(
@@ -182,28 +185,27 @@ def _sensitive(
 
 
 def _released_pairs(
-    frame: pl.DataFrame, hierarchies: tuple[BoundHierarchy, BoundHierarchy], theirs: Trajectories, rows: Integers
+    frame: pl.DataFrame, hierarchies: Sequence[BoundHierarchy], theirs: Trajectories, rows: Integers
 ) -> tuple[LabelSequences, Integers]:
-    (code_texts, codes), (age_texts, ages) = number_texts(frame[CODE]), number_texts(frame[AGE])
+    columns, labels = list[Integers](), list[Sequence[tuple[int, ...]]]()
+    for hierarchy, (name, values, _) in zip(hierarchies, theirs.columns, strict=True):
+        texts, numbers = number_texts(frame[name])
+        columns.append(numbers)
+        labels.append(labels_of(values, hierarchy, range(hierarchy.n_levels), texts))
     starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1))
-    code_labels = labels_of(theirs.vocabulary, hierarchies[0], range(hierarchies[0].n_levels), code_texts)
-    age_labels = labels_of(theirs.age_values, hierarchies[1], range(hierarchies[1].n_levels), age_texts)
     offsets = np.append(starts, frame.height)
-    return _sequences(
-        offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: np.where(rows >= 0, groups[rows], rows)
-    )
+    return _sequences(offsets, columns, labels, theirs, lambda groups: np.where(rows >= 0, groups[rows], rows))
 
 
 def _sequences(
     offsets: Integers,
-    codes: Integers,
-    ages: Integers,
-    labels: tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]],
+    columns: Sequence[Integers],
+    labels: Labels,
     theirs: Trajectories,
     own: Callable[[Integers], Integers],
 ) -> tuple[LabelSequences, Integers]:
     """Put sequences that are alike together; return the group of each as well."""
-    pairs = np.stack([codes, ages], axis=1).astype(np.int32)
+    codes, pairs = columns[0], np.stack(columns, axis=1).astype(np.int32)
     known: dict[bytes, int] = {}
     bounds = list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
     groups = np.array([known.setdefault(pairs[a:b].tobytes(), len(known)) for a, b in bounds], dtype=np.int64)
@@ -213,5 +215,6 @@ def _sequences(
     place = np.arange(rows.size) - starts[sequence]
     order = np.argsort(codes[rows], kind="stable")
     cuts = np.searchsorted(codes[rows][order], np.arange(1, int(codes.max(initial=0)) + 1))
-    by_code = list(zip(*(np.split(column[order], cuts) for column in (sequence, place, ages[rows])), strict=True))
-    return LabelSequences(np.bincount(groups), by_code, *labels, theirs, own(groups)), groups
+    others = [column[rows] for column in columns[1:]]
+    by_code = list(zip(*(np.split(column[order], cuts) for column in (sequence, place, *others)), strict=True))
+    return LabelSequences(np.bincount(groups), by_code, labels, theirs, own(groups)), groups

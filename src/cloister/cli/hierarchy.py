@@ -137,8 +137,8 @@ def columns_named(options: VerifyOptions | AttackOptions, stated: "AnyManifest |
 def hierarchies_named(
     options: VerifyOptions | AttackOptions, stated: "AnyManifest | None", compared: Sequence[Path]
 ) -> dict[str, Hierarchy]:
-    """Return the hierarchy files by column; for trajectories, by ``code`` and ``age``."""
-    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
+    """Return the hierarchy files by column; for trajectories, by ``code``, ``age`` and ``detail``."""
+    words = {"code": options.code_hierarchy, "age": options.age_hierarchy, "detail": options.detail_hierarchy}
     typed = {column: word for column, word in words.items() if word} | columns_named(options, stated)
     found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}
     if options.hierarchies is None or not compared:

@@ -154,6 +154,9 @@ class FolderOptions(SayingOptions, ReadingWords):
     age_hierarchy: Annotated[
         str | None, Help("For trajectories, with --original: the file of the age hierarchy.", "FILE")
     ] = None
+    detail_hierarchy: Annotated[
+        str | None, Help("For trajectories, with --original: the file of the hierarchy of details.", "FILE")
+    ] = None
     delimiter: Annotated[
         str | None, Help("Delimiter of the given files (default: detected, or that of the release).", "CHAR")
     ] = None
@@ -248,8 +251,9 @@ class QueryOptions(SayingOptions):
     pair: Annotated[
         tuple[str, ...],
         Help(
-            "For trajectories: a code at an age or in an age range; all pairs form one query. Repeatable.",
-            "CODE@AGE|CODE@LOW-HIGH",
+            "For trajectories: a code at an age or in an age range, and perhaps with a detail; all pairs form one "
+            "query. Repeatable.",
+            "CODE[@AGE|@LOW-HIGH|@][@DETAIL]",
         ),
     ] = ()
     hierarchies: Annotated[

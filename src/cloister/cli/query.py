@@ -14,7 +14,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file
 
 BETWEEN = ".."
-PAIR = re.compile(r"([^@]+)(?:@(?=[0-9.-])([0-9]+(?:\.[0-9]+)?)?(-|\.\.)?([0-9]+(?:\.[0-9]+)?)?)?")
+PAIR = re.compile(r"([^@]+)(?:@(?=[0-9.@-])([0-9]+(?:\.[0-9]+)?)?(-|\.\.)?([0-9]+(?:\.[0-9]+)?)?(?:@(.+))?)?")
 CODES = "codes"
 DECIMALS = 3  # Of what is expected
 
@@ -94,13 +94,17 @@ def _conditions(texts: Sequence[str], columns: Sequence[str]) -> dict[str, objec
     return found
 
 
-def _pair(text: str) -> tuple[str, object]:
-    """A code, with an age or both ends of a range of ages after it."""
+def _pair(text: str) -> tuple[object, ...]:
+    """A code, with an age or both ends of a range of ages after it, and perhaps a detail."""
     found = PAIR.fullmatch(text)
     if found is None:
-        raise InputError("--pair is CODE@AGE or CODE@LOW-HIGH, as 401@38-40; without @ the code counts at any age.")
-    code, low, between, high = found.groups()
-    return code, None if low is None and high is None else (low or None, high or None) if between else low
+        raise InputError(
+            "--pair is CODE@AGE or CODE@LOW-HIGH, as 401@38-40; with a detail CODE@AGE@DETAIL, as 401@@surgery. An age "
+            "or detail that is left out may be any."
+        )
+    code, low, between, high, detail = found.groups()
+    ages = None if low is None and high is None else (low or None, high or None) if between else low
+    return (code, ages) if detail is None else (code, ages, detail)
 
 
 def _hierarchy(text: str) -> tuple[str, Hierarchy]:

@@ -101,8 +101,8 @@ def exact_of_terms(published: Figures, exact: Exact, _manifest: "GeneralizationM
 
 def exact_of_trajectories(published: Figures, exact: Exact, _manifest: "TrajectoriesManifest") -> Figures:
     """Return the exact figures of trajectories."""
-    losses = {name: exact[f"{name}_exact"] for name in ("ilm", "alm")}
-    return replace(published, loss=sum(losses.values()) / 2, more={**published.more, **losses})
+    losses = {name: exact[f"{name}_exact"] for name in ("ilm", "alm", "dlm") if name in published.more}
+    return replace(published, loss=sum(losses.values()) / len(losses), more={**published.more, **losses})
 
 
 def exact_of_claims(published: Figures, exact: Exact, _manifest: "ClaimsManifest") -> Figures:
@@ -168,9 +168,9 @@ def of_trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:
         head,
         risk=risk.highest,
         average=risk.average,
-        loss=manifest.records.loss_of_all((utility.ilm_exact + utility.alm_exact) / 2),
-        measure="mean loss of codes and of ages",
-        more={"ilm": utility.ilm_exact, "alm": utility.alm_exact, "trajectories": utility.trajectories},
+        loss=manifest.records.loss_of_all(sum(utility.exact) / len(utility.exact)),
+        measure="mean loss of codes and of ages" + (", and of details" if len(utility.exact) > 2 else ""),
+        more={**dict(zip(("ilm", "alm", "dlm"), utility.exact, strict=False)), "trajectories": utility.trajectories},
     )
 
 

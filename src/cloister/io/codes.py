@@ -5,7 +5,7 @@ Ages are written in one canonical form, or computed from dates.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -247,6 +247,7 @@ class EventColumns:
     # column with the date that ages are counted from, or ``first``: each patient's first date
     anchor: str | None = None
     unit: AgeUnit = "years"  # what ages made of dates are counted in
+    detail: str | None = None  # column with a further attribute of each event; never found by its name
 
     def __post_init__(self) -> None:
         if (self.date is None) != (self.anchor is None):
@@ -285,6 +286,7 @@ class EventSource:
     notes: tuple[str, ...] = ()
     path: Path | None = field(default=None, repr=False)
     encoding: str | None = None
+    details: pl.Series | None = field(default=None, repr=False)  # text, one an event, none missing; None: not asked for
 
     def refuse(
         self, wrong: pl.Series, what: str, advice: str, column: str | None, count: tuple[int, int] | None = None
@@ -333,13 +335,14 @@ def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -
     frame, file = source.frame, source.name
     found = _event_columns(frame.columns, wanted, file)
     used = [found.id, found.code, found.age or found.date, None if found.anchor == FIRST else found.anchor]
+    used.append(found.detail)
     names = [name for name in used if name is not None]
     refuse = partial(_refuse, source)
     ids, codes = as_text(frame[names[0]]).str.strip_chars(), text_of_codes(frame[names[1]], file).str.strip_chars()
     absent = [
         ids.is_null() | (ids == ""),
         codes.is_null() | (codes == ""),
-        *(frame[one].is_null() for one in names[2:]),
+        *(frame[one].is_null() for one in names[2:] if one != found.detail),
     ]
     kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
     for name, what, which in zip(names, kinds, absent, strict=False):
@@ -351,6 +354,7 @@ def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -
     else:
         anchor = None if found.anchor == FIRST else frame[str(found.anchor)]
         ages = _ages_from_dates(frame[found.date], anchor, ids, found.unit, file, refuse)
+    details = None if found.detail is None else _details(frame[found.detail], file, refuse)
     rest = tuple(column for column in frame.columns if column not in names)
     roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
     return EventSource(
@@ -365,14 +369,23 @@ def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -
         notes=(*source.notes, *_notes(roles, rest)),
         path=source.path,
         encoding=source.encoding,
+        details=details,
     )
+
+
+def _details(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
+    """Return a further attribute of events as text; it must not be missing."""
+    text = as_text(column).str.strip_chars()
+    what = f"lines have no detail in column {column.name!r} of {file}"
+    refuse(text.is_null() | (text == ""), what, "Write a value for it that the hierarchy has.", column.name)
+    return text
 
 
 def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventColumns:
     """Assign columns to their purposes, and fill in all names."""
     anchor = None if wanted.anchor == FIRST else wanted.anchor
     header = Header(file, present, (*ID_NAMES, *CODE_NAMES, *AGE_NAMES), "id,code,age")
-    header.check(wanted.id, wanted.code, wanted.age, wanted.date, anchor)
+    header.check(wanted.id, wanted.code, wanted.age, wanted.date, anchor, wanted.detail)
     roles = [("id", wanted.id, ID_NAMES), ("code", wanted.code, CODE_NAMES)]
     roles += [("age", wanted.age, AGE_NAMES)] if wanted.date is None else []
     columns = {role: asked or header.first(usual) for role, asked, usual in roles}
@@ -385,11 +398,11 @@ def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> E
                 f". {header.listed()}",
                 file=file,
             )
-    taken = [name for name in (*columns.values(), wanted.date, anchor) if name is not None]
+    taken = [name for name in (*columns.values(), wanted.date, anchor, wanted.detail) if name is not None]
     twice = next((name for name in taken if taken.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
-    return EventColumns(columns["id"], columns["code"], columns.get("age"), wanted.date, wanted.anchor, wanted.unit)
+    return replace(wanted, id=columns["id"], code=columns["code"], age=columns.get("age"))
 
 
 def _plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:

@@ -15,6 +15,9 @@ from ._jit import inner, jit
 GENERALIZE, SUPPRESS_Y, SUPPRESS_X = 0, 1, 2
 """What is done last, in the order in which ties are settled."""
 
+Places = tuple[NDArray[np.int32], ...]
+"""Nodes, or ranks of leaves, of codes, ages and perhaps details."""
+
 FORBIDDEN = np.int64(2**61)
 """More than any sum of losses."""
 
@@ -31,12 +34,15 @@ class Branches(NamedTuple):
 
 
 class Domain(NamedTuple):
-    """Both hierarchies, what one leaf of each is worth, and how losses are counted."""
+    """All hierarchies, what one leaf of each is worth, and how losses are counted."""
 
-    code: Branches  # code, age: the hierarchies
+    # code, age, detail: the hierarchies; where pairs have no detail, that of one value, which is worth nothing
+    code: Branches
     age: Branches
-    code_unit: int  # code_unit, age_unit: loss of one leaf
+    code_unit: int  # code_unit, age_unit, detail_unit: loss of one leaf
     age_unit: int
+    detail: Branches
+    detail_unit: int
     weighted: bool  # whether a pair of X loses for every patient that it stands for
     by_index: bool  # whether pairs are matched by their index only (Baseline)
 
@@ -83,60 +89,70 @@ def _row(tree, unit, node, weight, row):
 
 
 @inner
-def _suppression_loss(domain, code, age, weight):
-    """What the codes and ages of a pair of X lose by suppression."""
+def _suppression_loss(domain, code, age, detail, weight):
+    """What the code, age and detail of a pair of X lose by suppression."""
     codes = domain.code_unit * weight * (domain.code.leaf.shape[0] - domain.code.leaves[code])
     ages = domain.age_unit * weight * (domain.age.leaf.shape[0] - domain.age.leaves[age])
-    return codes, ages
+    details = domain.detail_unit * weight * (domain.detail.leaf.shape[0] - domain.detail.leaves[detail])
+    return codes, ages, details
 
 
 @inner
-def _first_row(domain, codes, ages, weight, loss, choice):
-    """Suppress all of X, pair by pair, before any pair of Y."""
+def _edges(domain, codes, ages, details, weight, loss, choice):
+    """Suppress all of X, pair by pair, before any pair of Y; and all of Y before any pair of X."""
     for h in range(codes.shape[0]):
-        of_code, of_age = _suppression_loss(domain, codes[h], ages[h], weight)
+        of_code, of_age, of_detail = _suppression_loss(domain, codes[h], ages[h], details[h], weight)
         loss[0, h + 1, 0] = loss[0, h, 0] + of_code
         loss[1, h + 1, 0] = loss[1, h, 0] + of_age
+        loss[2, h + 1, 0] = loss[2, h, 0] + of_detail
         choice[h + 1, 0] = SUPPRESS_X
+    for j in range(choice.shape[1] - 1):
+        loss[0, 0, j + 1] = loss[0, 0, j] + domain.code_unit * domain.code.leaf.shape[0]
+        loss[1, 0, j + 1] = loss[1, 0, j] + domain.age_unit * domain.age.leaf.shape[0]
+        loss[2, 0, j + 1] = loss[2, 0, j] + domain.detail_unit * domain.detail.leaf.shape[0]
+        choice[0, j + 1] = SUPPRESS_Y
 
 
 @jit
-def _tables(domain, codes, ages, weight, y_codes, y_ages):
-    """The matrices of Algorithm 2: losses of codes and ages (2, m + 1, n + 1), and choices; from no loss at all."""
+def _tables(domain, codes, ages, details, weight, y_codes, y_ages, y_details):
+    """The matrices of Algorithm 2: losses of codes, ages and details (3, m + 1, n + 1), and choices."""
     m = codes.shape[0]
     n = y_codes.shape[0]
-    loss = np.zeros((2, m + 1, n + 1), dtype=np.int64)
+    loss = np.zeros((3, m + 1, n + 1), dtype=np.int64)
     choice = np.zeros((m + 1, n + 1), dtype=np.int8)
     whole_code = domain.code_unit * domain.code.leaf.shape[0]
     whole_age = domain.age_unit * domain.age.leaf.shape[0]
-    _first_row(domain, codes, ages, weight, loss, choice)
-    for j in range(n):
-        loss[0, 0, j + 1] = loss[0, 0, j] + whole_code
-        loss[1, 0, j + 1] = loss[1, 0, j] + whole_age
-        choice[0, j + 1] = SUPPRESS_Y
+    whole_detail = domain.detail_unit * domain.detail.leaf.shape[0]
+    _edges(domain, codes, ages, details, weight, loss, choice)
     for h in range(m):
-        x_code, x_age = _suppression_loss(domain, codes[h], ages[h], weight)
+        x_code, x_age, x_detail = _suppression_loss(domain, codes[h], ages[h], details[h], weight)
         for j in range(n):
             code = loss[0, h, j] + _loss(domain.code, domain.code_unit, codes[h], y_codes[j], weight)
             age = loss[1, h, j] + _loss(domain.age, domain.age_unit, ages[h], y_ages[j], weight)
+            detail = loss[2, h, j] + _loss(domain.detail, domain.detail_unit, details[h], y_details[j], weight)
             best = GENERALIZE
             # Strictly less, in the order of the choices: of a tie the earlier choice stays.
-            if loss[0, h + 1, j] + whole_code + loss[1, h + 1, j] + whole_age < code + age:
+            above = loss[0, h + 1, j] + loss[1, h + 1, j] + loss[2, h + 1, j]
+            if above + whole_code + whole_age + whole_detail < code + age + detail:
                 code = loss[0, h + 1, j] + whole_code
                 age = loss[1, h + 1, j] + whole_age
+                detail = loss[2, h + 1, j] + whole_detail
                 best = SUPPRESS_Y
-            if loss[0, h, j + 1] + x_code + loss[1, h, j + 1] + x_age < code + age:
+            left = loss[0, h, j + 1] + loss[1, h, j + 1] + loss[2, h, j + 1]
+            if left + x_code + x_age + x_detail < code + age + detail:
                 code = loss[0, h, j + 1] + x_code
                 age = loss[1, h, j + 1] + x_age
+                detail = loss[2, h, j + 1] + x_detail
                 best = SUPPRESS_X
             loss[0, h + 1, j + 1] = code
             loss[1, h + 1, j + 1] = age
+            loss[2, h + 1, j + 1] = detail
             choice[h + 1, j + 1] = best
     return loss, choice
 
 
 @jit
-def _matches(domain, codes, ages, weight, y_codes, y_ages):
+def _matches(domain, codes, ages, details, weight, y_codes, y_ages, y_details):
     """The pair of Y that each pair of X is generalized with; -1: suppressed."""
     match = np.full(codes.shape[0], -1, dtype=np.int64)
     if domain.by_index:
@@ -144,7 +160,7 @@ def _matches(domain, codes, ages, weight, y_codes, y_ages):
             if not domain.code.closed[_meet(domain.code, codes[h], y_codes[h])]:
                 match[h] = h
         return match
-    choice = _tables(domain, codes, ages, weight, y_codes, y_ages)[1]
+    choice = _tables(domain, codes, ages, details, weight, y_codes, y_ages, y_details)[1]
     h = codes.shape[0]
     j = y_codes.shape[0]
     while h > 0 or j > 0:
@@ -160,69 +176,71 @@ def _matches(domain, codes, ages, weight, y_codes, y_ages):
 
 
 @jit
-def _distances(domain, sequences, weights, y_codes, y_ages, loss):
-    """The loss of aligning each of many sequences of nodes, by (start, codes, ages), with Y."""
-    start, codes, ages = sequences
+def _distances(domain, sequences, weights, ranks, loss):
+    """The loss of aligning each of many sequences of nodes, by (start, codes, ages, details), with Y."""
+    start, codes, ages, details = sequences
     for i in range(weights.shape[0]):
         begin = start[i]
         end = start[i + 1]
-        table = _tables(domain, codes[begin:end], ages[begin:end], weights[i], y_codes, y_ages)[0]
-        loss[i] = table[0, end - begin, y_codes.shape[0]] + table[1, end - begin, y_codes.shape[0]]
+        x = codes[begin:end], ages[begin:end], details[begin:end]
+        table = _tables(domain, x[0], x[1], x[2], weights[i], ranks[0], ranks[1], ranks[2])[0]
+        loss[i] = table[:, end - begin, ranks[0].shape[0]].sum()
 
 
-def _check_arguments(
-    domain: Domain, nodes: tuple[NDArray[np.int32], ...], ranks: tuple[NDArray[np.int32], ...]
-) -> None:
-    for tree, node, rank in zip((domain.code, domain.age), nodes, ranks, strict=True):
+def _check_arguments(domain: Domain, nodes: Places, ranks: Places) -> None:
+    for tree, node, rank in zip((domain.code, domain.age, domain.detail), nodes, ranks, strict=True):
         if node.size and not 0 <= node.min() <= node.max() < tree.parent.size:
             raise ValueError("a sequence names nodes that the tree has not")
         if rank.size and not 0 <= rank.min() <= rank.max() < tree.leaf.size:
             raise ValueError("a sequence names leaves that the tree has not")
-    if nodes[0].shape != nodes[1].shape or ranks[0].shape != ranks[1].shape:
-        raise ValueError("a sequence must have as many codes as ages")
+    if len({node.shape for node in nodes}) > 1 or len({rank.shape for rank in ranks}) > 1:
+        raise ValueError("a sequence must have as many codes as ages, and as details")
+
+
+def _with_details(places: Places) -> Places:
+    """Add the detail that there is where pairs have none."""
+    return places if len(places) > 2 else (*places, np.zeros_like(places[0]))
 
 
 def align(
-    domain: Domain,
-    nodes: tuple[NDArray[np.int32], NDArray[np.int32]],
-    weight: int,
-    ranks: tuple[NDArray[np.int32], NDArray[np.int32]],
+    domain: Domain, nodes: Places, weight: int, ranks: Places
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int64]]:
     """Align X, given by nodes, with Y, given by ranks of leaves.
 
     Parameters
     ----------
-    nodes : codes and ages of X
+    nodes : codes, ages and perhaps details of X
     weight : patients that X stands for, if that is to count; else 1
-    ranks : codes and ages of Y
+    ranks : the same of Y
 
     Returns
     -------
-    losses of codes and ages, (2, m + 1, n + 1); what is done last, (m + 1, n + 1); the pair of Y that each pair of X
-    is generalized with, (m,), -1 where it is suppressed
+    losses of codes, ages and details, (3, m + 1, n + 1); what is done last, (m + 1, n + 1); the pair of Y that each
+    pair of X is generalized with, (m,), -1 where it is suppressed
     """
+    nodes, ranks = _with_details(nodes), _with_details(ranks)
     _check_arguments(domain, nodes, ranks)
-    loss, choice = _tables(domain, nodes[0], nodes[1], weight, ranks[0], ranks[1])
-    return loss, choice, _matches(domain, nodes[0], nodes[1], weight, ranks[0], ranks[1])
+    arguments = domain, nodes[0], nodes[1], nodes[2], weight, ranks[0], ranks[1], ranks[2]
+    loss, choice = _tables(*arguments)
+    return loss, choice, _matches(*arguments)
 
 
 def distances(
-    domain: Domain,
-    sequences: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
-    weights: NDArray[np.int64],
-    ranks: tuple[NDArray[np.int32], NDArray[np.int32]],
+    domain: Domain, start: NDArray[np.int64], nodes: Places, weights: NDArray[np.int64], ranks: Places
 ) -> NDArray[np.int64]:
     """Return the loss of aligning each of many sequences with Y, at the least, also where pairs go by index.
 
     Parameters
     ----------
-    sequences : where each begins, (n + 1,), codes and ages, as nodes
+    start : where each begins, (n + 1,)
+    nodes : codes, ages and perhaps details of all
     weights : (n,) patients that each stands for, if that is to count; else 1
-    ranks : codes and ages of Y
+    ranks : the same of Y
     """
-    _check_arguments(domain, sequences[1:], ranks)
-    if sequences[0].shape != (weights.size + 1,) or sequences[0][-1] != sequences[1].size:
+    nodes, ranks = _with_details(nodes), _with_details(ranks)
+    _check_arguments(domain, nodes, ranks)
+    if start.shape != (weights.size + 1,) or start[-1] != nodes[0].size:
         raise ValueError("every sequence must have a start and a weight")
     loss = np.empty(weights.size, dtype=np.int64)
-    _distances(domain, sequences, weights, ranks[0], ranks[1], loss)
+    _distances(domain, (start, *nodes), weights, ranks, loss)
     return loss

@@ -21,8 +21,9 @@ class Sequences(NamedTuple):
 
     start: NDArray[np.int64]  # (n + 1,) where each begins in ``symbol``
     symbol: NDArray[np.int32]  # numbers of the pairs
-    code: NDArray[np.int32]  # code, age: (n_symbols,) ranks of the leaves of each pair
+    code: NDArray[np.int32]  # code, age, detail: (n_symbols,) ranks of the leaves of each pair
     age: NDArray[np.int32]
+    detail: NDArray[np.int32]
     times: NDArray[np.int64]  # (n,) how often each sequence occurs; counted down
     value: NDArray[np.int32]  # (n,) a sensitive value that all of them have; -1: none
 
@@ -30,8 +31,9 @@ class Sequences(NamedTuple):
 class Scratch(NamedTuple):
     """The cluster that is being formed, as nodes and what each loses, and room for the search."""
 
-    code: NDArray[np.int32]  # code, age: (longest,) nodes of X
+    code: NDArray[np.int32]  # code, age, detail: (longest,) nodes of X
     age: NDArray[np.int32]
+    detail: NDArray[np.int32]
     lost: NDArray[np.int64]  # (longest + 1,) what each pair of X loses by suppression
     price: NDArray[np.int64]  # (n_symbols * longest,) what each pair of X loses with each symbol
     least: NDArray[np.int64]  # (n_symbols,) the least of these, or suppression
@@ -39,8 +41,9 @@ class Scratch(NamedTuple):
     bound: NDArray[np.int64]  # (n,) a lower bound for each sequence
     alive: NDArray[np.int32]  # (n,) sequences that are left, longest first
     held: NDArray[np.int64]  # (n_values,) patients of the cluster with each sensitive value
-    code_row: NDArray[np.int64]  # code_row, age_row: what a node loses with each leaf
+    code_row: NDArray[np.int64]  # code_row, age_row, detail_row: what a node loses with each leaf
     age_row: NDArray[np.int64]
+    detail_row: NDArray[np.int64]
 
 
 class Groups(NamedTuple):
@@ -50,9 +53,10 @@ class Groups(NamedTuple):
     position: NDArray[np.int32]  # (n_pairs,) place of each of their pairs in the cluster's sequence, -1: suppressed
     size: NDArray[np.int64]  # size, length: (n_clusters,) patients of each cluster, and pairs of its sequence
     length: NDArray[np.int64]
-    code: NDArray[np.int32]  # code, age: nodes of the clusters' sequences
+    code: NDArray[np.int32]  # code, age, detail: nodes of the clusters' sequences
     age: NDArray[np.int32]
-    gained: NDArray[np.int64]  # (n_clusters, 2) leaves that codes and ages gained, as the paper counts them
+    detail: NDArray[np.int32]
+    gained: NDArray[np.int64]  # (n_clusters, 3) leaves that codes, ages and details gained, as the paper counts them
     cursor: NDArray[np.int64]  # (6,) int64
 
 
@@ -60,16 +64,21 @@ class Groups(NamedTuple):
 def _prepare(domain, data, scratch, m, weight):
     """Work out what each pair of X loses with each symbol, and the least that a symbol can lose."""
     whole = domain.code_unit * domain.code.leaf.shape[0] + domain.age_unit * domain.age.leaf.shape[0]
+    whole += domain.detail_unit * domain.detail.leaf.shape[0]
     n = data.code.shape[0]
     scratch.least[:] = whole
     for h in range(m):
-        of_code, of_age = _suppression_loss(domain, scratch.code[h], scratch.age[h], weight)
-        scratch.lost[h] = of_code + of_age
+        of_code, of_age, of_detail = _suppression_loss(
+            domain, scratch.code[h], scratch.age[h], scratch.detail[h], weight
+        )
+        scratch.lost[h] = of_code + of_age + of_detail
         _row(domain.code, domain.code_unit, scratch.code[h], weight, scratch.code_row)
         _row(domain.age, domain.age_unit, scratch.age[h], weight, scratch.age_row)
+        _row(domain.detail, domain.detail_unit, scratch.detail[h], weight, scratch.detail_row)
         both = scratch.lost[h] + whole
         for symbol in range(n):
             price = scratch.code_row[data.code[symbol]] + scratch.age_row[data.age[symbol]]
+            price += scratch.detail_row[data.detail[symbol]]
             if domain.by_index and price >= FORBIDDEN:
                 price = both
             scratch.price[symbol * m + h] = price
@@ -87,6 +96,7 @@ def _take(domain, data, scratch, sequence):
         symbol = data.symbol[begin + h]
         scratch.code[h] = domain.code.leaf[data.code[symbol]]
         scratch.age[h] = domain.age.leaf[data.age[symbol]]
+        scratch.detail[h] = domain.detail.leaf[data.detail[symbol]]
     return m
 
 
@@ -230,40 +240,49 @@ def _enter(data, scratch, groups, sequence):
 
 
 @inner
+def _suppress(domain, gained, pairs, of_code, of_age, of_detail):
+    """Count the leaves that suppressed pairs gain, beyond those that their nodes have."""
+    gained[0] += pairs * domain.code.leaf.shape[0] - of_code
+    gained[1] += pairs * domain.age.leaf.shape[0] - of_age
+    gained[2] += pairs * domain.detail.leaf.shape[0] - of_detail
+
+
+@inner
 def _join(domain, data, scratch, groups, m, weight, sequence):
     """Align X with a sequence and put the patient into the cluster; return the length of what X has become."""
     begin = data.start[sequence]
     symbols = data.symbol[begin : data.start[sequence + 1]]
     codes = data.code[symbols]
     ages = data.age[symbols]
+    details = data.detail[symbols]
     n = symbols.shape[0]
-    match = _matches(domain, scratch.code[:m], scratch.age[:m], weight, codes, ages)
+    match = _matches(domain, scratch.code[:m], scratch.age[:m], scratch.detail[:m], weight, codes, ages, details)
     since = groups.cursor[PAIRS]
     place = np.full(m, -1, dtype=np.int32)
     at = _enter(data, scratch, groups, sequence)
     groups.position[at : at + n] = -1
-    whole_code = domain.code.leaf.shape[0]
-    whole_age = domain.age.leaf.shape[0]
     gained = groups.gained[groups.cursor[CLUSTERS]]
     kept = 0
     for h in range(m):
         of_code = domain.code.leaves[scratch.code[h]]
         of_age = domain.age.leaves[scratch.age[h]]
+        of_detail = domain.detail.leaves[scratch.detail[h]]
         if match[h] < 0:
-            gained[0] += whole_code - of_code
-            gained[1] += whole_age - of_age
+            _suppress(domain, gained, 1, of_code, of_age, of_detail)
             continue
         code = _meet(domain.code, scratch.code[h], codes[match[h]])
         age = _meet(domain.age, scratch.age[h], ages[match[h]])
         gained[0] += 2 * domain.code.leaves[code] - of_code
+        detail = _meet(domain.detail, scratch.detail[h], details[match[h]])
         gained[1] += 2 * domain.age.leaves[age] - of_age
+        gained[2] += 2 * domain.detail.leaves[detail] - of_detail
         groups.position[at + match[h]] = kept
         place[h] = kept
         scratch.code[kept] = code
         scratch.age[kept] = age
+        scratch.detail[kept] = detail
         kept += 1
-    gained[0] += (n - kept) * whole_code
-    gained[1] += (n - kept) * whole_age
+    _suppress(domain, gained, n - kept, 0, 0, 0)
     _follow(groups, groups.cursor[SINCE], since, place)
     return kept
 
@@ -298,6 +317,7 @@ def _form(domain, data, scratch, groups, seed, size, cap):
     for h in range(m):
         groups.code[begin + h] = scratch.code[h]
         groups.age[begin + h] = scratch.age[h]
+        groups.detail[begin + h] = scratch.detail[h]
     groups.size[groups.cursor[CLUSTERS]] = size
     groups.length[groups.cursor[CLUSTERS]] = m
     groups.cursor[CLUSTERS] += 1
@@ -337,10 +357,11 @@ def make_scratch(domain: Domain, data: Sequences) -> Scratch:
     longest, n, symbols = int(lengths.max()), lengths.size, data.code.size
     alive = np.argsort(-lengths, kind="stable").astype(np.int32)
     wide = [np.empty(size, dtype=np.int64) for size in (longest + 1, symbols * longest, symbols, longest + 1, n)]
-    nodes = [np.empty(longest, dtype=np.int32) for _ in range(2)]
+    code, age, detail = (np.empty(longest, dtype=np.int32) for _ in range(3))
     held = np.zeros(int(data.value.max(initial=-1)) + 1, dtype=np.int64)
-    rows = [np.empty(tree.leaf.size, dtype=np.int64) for tree in (domain.code, domain.age)]
-    return Scratch(nodes[0], nodes[1], wide[0], wide[1], wide[2], wide[3], wide[4], alive, held, rows[0], rows[1])
+    rows = [np.empty(tree.leaf.size, dtype=np.int64) for tree in (domain.code, domain.age, domain.detail)]
+    price = wide[0], wide[1], wide[2], wide[3], wide[4]
+    return Scratch(code, age, detail, *price, alive, held, rows[0], rows[1], rows[2])
 
 
 def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups:
@@ -359,10 +380,10 @@ def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups
     scratch = make_scratch(domain, data)
     pairs = int((np.diff(data.start) * data.times).sum())
     clusters = n_patients // k
-    narrow = [np.empty(size, dtype=np.int32) for size in (n_patients, pairs, pairs, pairs)]
+    narrow = [np.empty(size, dtype=np.int32) for size in (n_patients, pairs, pairs, pairs, pairs)]
     sizes = [np.zeros(size, dtype=np.int64) for size in (clusters, clusters, 6)]
-    gained = np.zeros((clusters, 2), dtype=np.int64)
-    groups = Groups(narrow[0], narrow[1], sizes[0], sizes[1], narrow[2], narrow[3], gained, sizes[2])
+    gained = np.zeros((clusters, 3), dtype=np.int64)
+    groups = Groups(narrow[0], narrow[1], sizes[0], sizes[1], narrow[2], narrow[3], narrow[4], gained, sizes[2])
     groups.cursor[ALIVE] = data.times.size
     _group(domain, data._replace(times=data.times.copy()), scratch, groups, k, diversity)
     found, nodes = int(groups.cursor[CLUSTERS]), int(groups.length.sum())
@@ -371,5 +392,6 @@ def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups
         length=groups.length[:found],
         code=groups.code[:nodes],
         age=groups.age[:nodes],
+        detail=groups.detail[:nodes],
         gained=groups.gained[:found],
     )

@@ -19,6 +19,7 @@ from cloister.shapes.protocol import Original, Run
 from cloister.shapes.trajectories.format.data import (
     AGE,
     CODE,
+    DETAIL,
     Attributes,
     Integers,
     Trajectories,
@@ -82,7 +83,8 @@ class TrajectoriesProtection(StagedProtection[FittedPatients, AlignedPatients]):
         self.given, self.request, self.seed, self.threads, self.engine = given, request, seed, threads, engine
         self.doing = f"aligning the trajectories of {given.trajectories.n_patients:,} patients"
         self.how_read = self.assumptions = given.notes
-        self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
+        hierarchies = {CODE: request.code_hierarchy, AGE: request.age_hierarchy, DETAIL: request.detail_hierarchy}
+        self.original = Original(given, {name: one for name, one in hierarchies.items() if one is not None})
         self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)
 
     def encode(self) -> FittedPatients:
@@ -90,9 +92,8 @@ class TrajectoriesProtection(StagedProtection[FittedPatients, AlignedPatients]):
         given, request = self.given, self.request
         check_trajectories(given.trajectories)
         check_known(given, request)
-        domain = fit_hierarchies(
-            given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code
-        )
+        hierarchies = request.code_hierarchy, request.age_hierarchy, request.on_unknown_code, request.detail_hierarchy
+        domain = fit_hierarchies(given.trajectories, *hierarchies)
         column = None if request.diversity is None else request.diversity.column
         return FittedPatients(domain, attributes_of(given.attributes, domain.trajectories.n_patients, column))
 
@@ -112,13 +113,14 @@ class TrajectoriesProtection(StagedProtection[FittedPatients, AlignedPatients]):
         exact = exact_figures(given, aligned.domain, aligned.protected)
         derived = DerivedTrajectories(files, settings_of(given, request), columns_of(request), secret.n_left_out)
         utility = utility_of(derived.counts, aligned.protected, request.policy)
-        loss = derived.records.loss_of_all((utility.ilm_exact + utility.alm_exact) / 2)
+        loss = derived.records.loss_of_all(sum(utility.exact) / len(utility.exact))
         check_useful(loss, accept_empty=request.accept_empty)
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")
         if request.workload is not None:
             exact["accuracy"] = _accuracy(request, aligned.domain.trajectories, files.frame, derived.codebook())
-        promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
+        has_details = request.detail_hierarchy is not None
+        promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity, has_details)
         stated = state_trajectories(given, request, utility, aligned.protected.blocks)
         return TrajectoriesRelease(
             manifest=complete_manifest(
@@ -164,9 +166,8 @@ def lay_out(domain: FittedTrajectories, given: GivenTrajectories, protected: Pro
     order = order_of(protected.released, protected.alignment, given.attributes)
     files = write_patients(protected.released, protected.alignment, given.attributes, order)
     recorded = None if given.attributes is None else given.attributes.frame
-    secret = Secret(
-        domain.trajectories, domain.codes, domain.ages, recorded, order, protected.alignment.position, n_left_out
-    )
+    place = order, protected.alignment.position, n_left_out
+    secret = Secret(domain.trajectories, domain.codes, domain.ages, recorded, *place, domain.details)
     return AlignedPatients(domain, given, protected, files, order, secret)
 
 

@@ -1,6 +1,7 @@
 """Trajectories as a shape: from settings to a request."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from cloister.shapes.protocol import Run
 from cloister.shapes.trajectories.format.data import (
     CodeSetConstraint,
     Diversity,
+    Number,
     Trajectories,
     TrajectoriesRequest,
     weights_of,
@@ -29,13 +31,14 @@ from .output_paths import DATA, WORKLOAD_NOTE
 from .trajectories import TrajectoriesProtection
 
 USUAL_DIVERSITY = 2
+USUAL_WEIGHTS = TrajectoriesOptions.weights
 
 
 class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
     """The shape of patients with one sequence of (code, age) pairs each."""
 
     name = "trajectories"
-    reading: tuple[str, ...] = ("code", "age", "date", "anchor", "age_unit", "attributes")
+    reading: tuple[str, ...] = ("code", "age", "date", "anchor", "age_unit", "detail", "attributes")
 
     def check(self, options: TrajectoriesOptions) -> None:
         """Reject unknown words, and inconsistent combinations of settings."""
@@ -56,7 +59,7 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         unit = next(unit for unit in UNITS if unit == options.age_unit)
         return read_given(
             options.data,
-            EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit),
+            EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit, options.detail),
             options.attributes,
             **how_read(options),
         )
@@ -76,11 +79,12 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         protection.origin, protection.custodian_dir = {DATA: options.data}, options.custodian_dir
         if options.workload is not None and options.custodian_dir is None:
             protection.assumptions = [*read.notes, WORKLOAD_NOTE]
+        named = {"codes": request.code_hierarchy, "ages": request.age_hierarchy, "details": request.detail_hierarchy}
         protection.summary = [
             ("patients", f"{read.trajectories.n_patients:,} with {read.trajectories.codes.size:,} pairs"),
             ("method", options.method),
             ("rules", f"k = {options.k}"),
-            ("hierarchies", f"codes {request.code_hierarchy.spec}, ages {request.age_hierarchy.spec}"),
+            ("hierarchies", ", ".join(f"{name} {one.spec}" for name, one in named.items() if one is not None)),
             ("released as recorded", ", ".join(protection.recorded) or "nothing"),
         ]
         return protection
@@ -106,19 +110,27 @@ def _settings_by_name(options: TrajectoriesOptions, given: GivenTrajectories) ->
 def request_of(keywords: Keywords, policy: UtilityPolicy | None, trajectories: Trajectories) -> TrajectoriesRequest:
     """Return the request that named settings state; hierarchies and weights are text or Python objects."""
     check_settings(TrajectoriesOptions, keywords)
-    weights = keywords["weights"]
-    wanted = [keywords.get(name) for name in ("code_hierarchy", "age_hierarchy")]
-    codes, ages = (parse_hierarchy(one) if isinstance(one, str) else one for one in wanted)
+    wanted = [keywords.get(name) for name in ("code_hierarchy", "age_hierarchy", "detail_hierarchy")]
+    codes, ages, details = (parse_hierarchy(one) if isinstance(one, str) else one for one in wanted)
     return build_request(
         TrajectoriesRequest,
         keywords,
         code_hierarchy=usual_codes(trajectories) if codes is None else codes,
         age_hierarchy=USUAL_AGES if ages is None else ages,
-        weights=weights_of(*(weights.split(",") if isinstance(weights, str) else weights)),
+        detail_hierarchy=details,
+        weights=_weights(keywords["weights"], has_details=details is not None),
         diversity=diversity_of(*(keywords.get(name) for name in ("sensitive", "sensitive_codes", "diversity"))),
         constraints=() if policy is None else constraints_of(policy),
         policy=None if policy is None else policy.spec,
     )
+
+
+def _weights(weights: str | Sequence[Number], *, has_details: bool) -> tuple[Fraction, ...]:
+    """Weights as they are typed or given; if pairs have details and nothing was said, all weigh the same."""
+    given = weights.split(",") if isinstance(weights, str) else weights
+    if has_details and weights == USUAL_WEIGHTS:
+        given = ["1/3"] * 3
+    return weights_of(*given, of=3 if has_details else 2)
 
 
 def _block(word: str | int) -> str | int:

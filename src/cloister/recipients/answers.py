@@ -94,11 +94,18 @@ def _as_list(codes: object) -> list[str]:
 
 
 def _pairs_of(pairs: object) -> list[Asked]:
-    """Return pairs of a code and an age or an age range, after checking them."""
+    """Return pairs of a code and an age or an age range, and perhaps a detail, after checking them."""
     listed = [*pairs] if isinstance(pairs, Iterable) and not isinstance(pairs, str) else []
-    found = [(one[0], one[1]) for one in listed if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)]
+    found = [
+        (one[0], one[1], *one[2:])
+        for one in listed
+        if isinstance(one, tuple) and len(one) in (2, 3) and all(isinstance(text, str) for text in (one[0], *one[2:]))
+    ]
     if len(found) != len(listed) or (pairs is not None and not found):
-        raise InputError('Pairs are of a code and an age or its ends, as in [("401.9", (38, 40)), ("250", 45)].')
+        raise InputError(
+            'Pairs are of a code and an age or its ends, as in [("401.9", (38, 40)), ("250", 45)], or of these and a '
+            'detail, as in [("250", None, "surgery")].'
+        )
     return found
 
 
@@ -292,7 +299,7 @@ class TrajectoryAnswers(Answers):
     frame: pl.DataFrame
     codebook: pl.DataFrame
     hierarchies: Mapping[str, Hierarchy]
-    losses: tuple[float, float]  # of codes and of ages, exact, each rounded
+    losses: tuple[float, ...]  # of codes, ages and perhaps details, exact, each rounded
     n_left_out: int = 0
 
     @property
@@ -315,7 +322,10 @@ class TrajectoryAnswers(Answers):
                 "; a pair has its own age.",
             )
         named = [] if codes is None and pairs is not None else _as_list(codes)
-        return self._count([*((code, ages) for code in named), *_pairs_of(pairs)])
+        asked = [*((code, ages) for code in named), *_pairs_of(pairs)]
+        if "detail" not in self.frame.columns and any(len(one) > 2 for one in asked):
+            raise InputError("Pairs of this release have no detail. Ask for a code and an age alone.")
+        return self._count(asked)
 
     def _count(self, asked: Sequence[Asked]) -> CountBounds:
         """Bound the number of patients who have all given codes, each at its own age."""
@@ -372,13 +382,11 @@ def of_trajectories(
 ) -> Answers:
     """Return the answers from trajectories."""
     settings, columns = manifest.settings, manifest.columns
-    kinds = {
-        "code": (settings.code_hierarchy, columns.code.hierarchy),
-        "age": (settings.age_hierarchy, columns.age.hierarchy),
+    kinds = {name: column.hierarchy for name, column in columns.generalized.items()}
+    known = {
+        name: parse_hierarchy(getattr(settings, f"{name}_hierarchy")) for name, kind in kinds.items() if kind != "file"
     }
-    known = {name: parse_hierarchy(spec) for name, (spec, kind) in kinds.items() if kind != "file"}
-    losses = manifest.utility.ilm_exact, manifest.utility.alm_exact
-    left_out = manifest.records.suppressed
+    losses, left_out = manifest.utility.exact, manifest.records.suppressed
     return TrajectoryAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, losses, left_out)
 
 

@@ -20,40 +20,40 @@ from cloister.shapes.trajectories.method.figures import MOST_PAIRS, Workload
 
 from .labels import LabelledColumn, Mask, Meeting, Part, Places, Shares, Wanted, bounds_on
 
-Asked: TypeAlias = tuple[str, Wanted]
-"""A code, and an age or ages; None for any age."""
+Asked: TypeAlias = tuple[str, Wanted] | tuple[str, Wanted, str]
+"""A code, and an age or ages, None for any age; and perhaps a detail."""
 
-Region: TypeAlias = tuple[tuple[Part, ...], tuple[Part, ...]]
-"""Codes and ages, none of which overlap; no age stands for any."""
+Region: TypeAlias = tuple[tuple[Part, ...], ...]
+"""Codes, ages and details, none of which overlap; no age stands for any, and no detail."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedPairs:
     """The pairs of the distinct released trajectories, in order of trajectories."""
 
-    codes: LabelledColumn  # of all released pairs
-    ages: LabelledColumn
+    columns: tuple[LabelledColumn, ...]  # codes, ages and perhaps details of all released pairs
     rows: Places  # (n_pairs,) where the pairs of the distinct trajectories stand among all
     owner: Places  # (n_pairs,) the distinct trajectory of each
     patients: Places  # (n_trajectories,) patients of each
-    _met: dict[tuple[str, tuple[Part, ...]], Meeting] = field(default_factory=dict)
+    _met: dict[tuple[int, tuple[Part, ...]], Meeting] = field(default_factory=dict)
 
     @classmethod
     def of(cls, frame: pl.DataFrame, codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> "ReleasedPairs":
-        """Read released rows: ``id``, ``code`` and ``age`` as text."""
-        codes, ages = (
+        """Read released rows: ``id``, ``code``, ``age`` and perhaps ``detail`` as text."""
+        columns = tuple(
             LabelledColumn.of(frame[name], codebook.filter(pl.col("column") == name), hierarchies.get(name))
-            for name in ("code", "age")
+            for name in frame.columns
+            if name != "id"
         )
         patient = frame["id"].rank("dense").to_numpy().astype(np.int64) - 1
-        pair = codes.place * len(ages.labels) + ages.place
+        pair = np.zeros(frame.height, dtype=np.int64)
+        for column in columns:
+            pair = pair * len(column.labels) + column.place
         rows = pl.DataFrame({"patient": patient, "pair": pair, "row": np.arange(pair.size)})
         of_patients = rows.group_by("patient", maintain_order=True).agg("pair", "row")
         distinct = of_patients.group_by("pair", maintain_order=True).agg(pl.col("row").first(), pl.len())
         owner = np.repeat(np.arange(distinct.height), distinct["row"].list.len().to_numpy())
-        return cls(
-            codes, ages, distinct["row"].explode().to_numpy(), owner, distinct["len"].to_numpy().astype(np.int64)
-        )
+        return cls(columns, distinct["row"].explode().to_numpy(), owner, distinct["len"].to_numpy().astype(np.int64))
 
     def count(self, asked: Sequence[Asked]) -> CountBounds:
         """Bound the number of patients who have all requested pairs."""
@@ -76,29 +76,36 @@ class ReleasedPairs:
         if len(asked) > MOST_PAIRS:
             raise InputError(f"{len(asked)} pairs are asked for. Ask for {MOST_PAIRS} at most.")
         found: list[Region] = []
-        for code, ages in asked:
-            region = (*self.codes.parts(code),), () if ages is None else (*self.ages.parts(ages),)
+        for one in asked:
+            wanted = zip(self.columns, one, strict=False)
+            region = tuple(() if value is None else (*column.parts(value),) for column, value in wanted)
+            region += ((),) * (len(self.columns) - len(region))
             if all(self._both(region, other) != other for other in found):
                 found = [*(other for other in found if self._both(region, other) != region), region]
         return found
 
     def _both(self, one: Region, other: Region) -> Region | None:
         """Return the intersection of two regions; None if it is empty."""
-        codes = tuple(part for a in one[0] for b in other[0] for part in self.codes.overlap(a, b))
-        ages = tuple(part for a in one[1] for b in other[1] for part in self.ages.overlap(a, b))
-        if not codes or (one[1] and other[1] and not ages):
-            return None
-        return codes, ages if one[1] and other[1] else one[1] or other[1]
+        found = []
+        for column, mine, theirs in zip(self.columns, one, other, strict=True):
+            common = tuple(part for a in mine for b in theirs for part in column.overlap(a, b))
+            if mine and theirs and not common:
+                return None
+            found.append(common if mine and theirs else mine or theirs)
+        return tuple(found)
 
     def _meeting(self, region: Region) -> Meeting:
         """Return which pairs of the distinct trajectories are in a region: (n_pairs,)."""
-        codes = self._labels("code", self.codes, region[0])
-        return codes & self._labels("age", self.ages, region[1]) if region[1] else codes
+        met = self._labels(0, region[0])
+        for place, parts in enumerate(region[1:], start=1):
+            met = met & self._labels(place, parts) if parts else met
+        return met
 
-    def _labels(self, name: str, column: LabelledColumn, parts: tuple[Part, ...]) -> Meeting:
-        if (name, parts) not in self._met:
-            self._met[name, parts] = column.any_of(parts)
-        return self._met[name, parts].at(column.place[self.rows])
+    def _labels(self, place: int, parts: tuple[Part, ...]) -> Meeting:
+        column = self.columns[place]
+        if (place, parts) not in self._met:
+            self._met[place, parts] = column.any_of(parts)
+        return self._met[place, parts].at(column.place[self.rows])
 
     def _of_any(self, pairs: Mask) -> Mask:
         """Return which trajectories have at least one of these pairs: (n_trajectories,)."""

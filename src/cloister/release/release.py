@@ -32,7 +32,7 @@ from cloister.report import report_files
 from cloister.results import DIGITS, Figures, Manifest, Verdict
 
 LOSSES = {"mean_loss": "mean", "loss": "minimized"} | {
-    name: name for name in ("ilm", "alm", "ilm_exact", "alm_exact", "occurrences_in_item_chunks")
+    name: name for name in ("ilm", "alm", "dlm", "ilm_exact", "alm_exact", "dlm_exact", "occurrences_in_item_chunks")
 }
 """Losses of the shapes, by their names in manifests."""
 INTERNAL = "internal.json"

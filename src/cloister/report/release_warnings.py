@@ -120,13 +120,13 @@ def _of_form(manifest: AnyManifest) -> list[str]:
 
 
 def _lost(manifest: "GeneralizationManifest | TrajectoriesManifest") -> list[str]:
-    """Return the warnings about codes and ages that lost most of their information."""
+    """Return the warnings about codes, ages and details that lost most of their information."""
     if manifest.form == "generalization":
         return describe_largest_term(manifest.utility.largest_term, manifest.utility.codes)
-    lost = {"code": manifest.utility.ilm_exact, "age": manifest.utility.alm_exact}
+    lost = zip(manifest.columns.generalized, manifest.utility.exact, strict=True)
     return [
         f"{what} has lost {share:.0%} of its information in this release. Ask for a smaller k"
-        for what, share in lost.items()
+        for what, share in lost
         if share > MOST_LOST and what not in manifest.empty
     ]
 

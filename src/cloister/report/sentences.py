@@ -120,8 +120,9 @@ def _codes_known(m: int) -> str:
 def of_trajectories(manifest: "TrajectoriesManifest") -> list[str]:
     """Return the guarantee of trajectories."""
     rule, *diversity = manifest.guarantee.rules
+    known = "codes and ages" if manifest.columns.detail is None else "codes, ages and details"
     sentences = [
-        "Any combination of codes and ages of a patient matches the released trajectories of no patient or of at least "
+        f"Any combination of {known} of a patient matches the released trajectories of no patient or of at least "
         f"{rule.k} patients"
     ]
     for of in diversity:

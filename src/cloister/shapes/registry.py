@@ -70,7 +70,7 @@ SHAPES: dict[str, ShapeEntry] = {
         "cloister.shapes.trajectories.format.options:TrajectoriesOptions",
         "cloister.pipeline.trajectories_shape:TrajectoriesShape",
         "trajectories",
-        verified_by=("attributes", "crosswalk", "code_hierarchy", "age_hierarchy"),
+        verified_by=("attributes", "crosswalk", "code_hierarchy", "age_hierarchy", "detail_hierarchy"),
     ),
     "claims": ShapeEntry(
         "cloister.shapes.claims.format.options:ClaimsOptions",

@@ -53,8 +53,8 @@ def verify_folder(
         can be asked but ``engine`` and ``accept_unchecked``
     original : what it was made from: a dataframe; of code sets and trajectories, the file; of claims, the files of
         patients and of claims
-    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
-        and ``populations``
+    hierarchies : by column (of trajectories ``code``, ``age`` and ``detail``), those that came from files; needed with
+        ``original`` and ``populations``
     populations : dataframes of the population tables that rules compare with, by the name that the rules call them
     k, qi : what the recipient expects, whatever the manifest says; k is at least 2
     m : of code sets and tables with codes, how many codes the recipient expects to be safe to know

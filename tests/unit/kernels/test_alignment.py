@@ -24,7 +24,7 @@ def posed(**options):
 
 
 def test_sequences_must_belong_to_the_trees():
-    """Nodes and leaves that a tree has not, and codes without ages, are refused before anything is read."""
+    """Nodes and leaves that a tree has not, and codes without ages or details, are refused before anything is read."""
     domain = posed().domain
     beyond = np.array([0, 9], dtype=np.int32)
 
@@ -32,11 +32,13 @@ def test_sequences_must_belong_to_the_trees():
         ((beyond, NUMBERS), (NUMBERS, NUMBERS)),
         ((NUMBERS, NUMBERS), (NUMBERS, beyond)),
         ((NUMBERS, NUMBERS[:1]), (NUMBERS, NUMBERS)),
+        ((NUMBERS, NUMBERS), (NUMBERS, NUMBERS, beyond)),
+        ((NUMBERS, NUMBERS, NUMBERS[:1]), (NUMBERS, NUMBERS)),
     ):
         with pytest.raises(ValueError, match="sequence"):
             align(domain, nodes, 1, ranks)
     with pytest.raises(ValueError, match="a start and a weight"):
-        distances(domain, (np.array([0, 2]), NUMBERS, NUMBERS), np.array([1, 1]), (NUMBERS, NUMBERS))
+        distances(domain, np.array([0, 2]), (NUMBERS, NUMBERS), np.array([1, 1]), (NUMBERS, NUMBERS))
 
 
 def test_distances_are_those_of_alignments():
@@ -44,7 +46,7 @@ def test_distances_are_those_of_alignments():
     domain = posed().domain
     start = np.array([0, 1, 3, 3])
     nodes = np.array([0, 1, 2], dtype=np.int32)
-    found = distances(domain, (start, nodes, nodes), np.array([1, 2, 1]), (NUMBERS, NUMBERS))
+    found = distances(domain, start, (nodes, nodes), np.array([1, 2, 1]), (NUMBERS, NUMBERS))
     losses = [
         align(domain, (nodes[a:b], nodes[a:b]), weight, (NUMBERS, NUMBERS))[0][:, -1, -1].sum()
         for a, b, weight in ((0, 1, 1), (1, 3, 2), (3, 3, 1))

@@ -50,7 +50,7 @@ def test_a_worker_that_dies(classic, trajectories, capfd, monkeypatch):
 
 
 SEQUENCES = Sequences(
-    np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([0, 1]), np.array([0, 0]), np.array([2, 1]), np.array([-1, -1])
+    np.array([0, 1, 3]), np.array([0, 0, 1]), *[np.array([0, 1])] * 3, np.array([2, 1]), np.array([-1, -1])
 )
 GROUPS = Groups(
     member=np.array([0, 0, 1]),
@@ -59,7 +59,8 @@ GROUPS = Groups(
     length=np.array([1]),
     code=np.array([0]),
     age=np.array([0]),
-    gained=np.zeros((1, 2)),
+    detail=np.array([0]),
+    gained=np.zeros((1, 3)),
     cursor=np.zeros(6),
 )
 

@@ -55,7 +55,7 @@ def test_what_is_no_code_is_refused(code, where):
     assert refused.value.row == (2 if where == "records" else None)
 
 
-@pytest.mark.parametrize("record", [[("a",)], [("a", 1, 2)], ["a"], 7, [None]])
+@pytest.mark.parametrize("record", [[("a",)], ["a"], 7, [None]])
 def test_what_is_no_pair_is_refused(record):
     """A patient is a list of pairs."""
     with pytest.raises(InputError, match="Patient 2 is no list of pairs"):

@@ -37,8 +37,10 @@ WEIGHT = re.compile(
     r"[0-9]{1,18}/(?!0+$)[0-9]{1,18}|[0-9]{1,18}\.?|[0-9]{0,18}\.[0-9]{1,18}|[0-9](?:\.[0-9]{1,18})?e-[0-9]{2}"
 )
 WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")  # How a workload is written
-ID, CODE, AGE = "id", "code", "age"
+ID, CODE, AGE, DETAIL = "id", "code", "age", "detail"
 COLUMNS = (ID, CODE, AGE)
+Column = tuple[str, tuple[str, ...], Numbers]
+"""An attribute of pairs: its name, the values of its domain, and the place of the value of each pair among them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,6 +60,10 @@ class Trajectories:
     codes: Numbers  # (n_pairs,) int32, positions in the vocabulary
     ages: Numbers  # (n_pairs,) int32, positions in ``age_values``
     ids: pl.Series | None = None  # (n_patients,) the patients' ids, if there are any; never released
+    # detail_values, details: the same for a further attribute of the pairs, which are sorted by it last; None: there is
+    # none
+    detail_values: tuple[str, ...] = ()
+    details: Numbers | None = None
 
     def __repr__(self) -> str:
         return f"Trajectories({self.n_patients} patients, {self.n_pairs} pairs)"
@@ -65,40 +71,49 @@ class Trajectories:
     @classmethod
     def from_records(
         cls,
-        records: Sequence[Iterable[tuple[str, Number]]],
+        records: Sequence[Iterable[tuple[str, Number] | tuple[str, Number, str]]],
         ids: pl.Series | Sequence[str | int] | None = None,
         *,
         vocabulary: Iterable[str] = (),
         age_values: Iterable[Number] = (),
+        detail_values: Iterable[str] = (),
     ) -> "Trajectories":
         """Make trajectories from lists of pairs; pairs are sorted.
 
         Parameters
         ----------
-        records : the (code, age) pairs of each patient, in any order; a repeated pair is kept; codes are text, without
-            spaces around
+        records : the (code, age) pairs of each patient, in any order, or (code, age, detail) where each has a further
+            attribute; a repeated pair is kept; codes and details are text, without spaces around
         ids : one a record, none missing or twice; spaces around them do not count
-        vocabulary, age_values : codes and ages that are in the domain whether they occur or not
+        vocabulary, age_values, detail_values : codes, ages and details that are in the domain whether they occur or not
         """
-        rows = []
+        rows: list[list[tuple[str, ...]]] = []
         for row, record in enumerate(records, start=1):
             try:
-                given = [(code, age) for code, age in record]
-            except (TypeError, ValueError):
+                given = [(pair[0], pair[1], [*pair[2:]]) for pair in record]
+            except (TypeError, IndexError, KeyError):
                 message = f"Patient {row} is no list of pairs of a code and an age. Give one."
                 raise InputError(message, row=row) from None
             if not given:
                 raise InputError(f"Patient {row} has no pairs. Leave such patients out.", row=row)
-            rows.append([(_code(code, row), age_text(age, row)) for code, age in given])
+            rows.append(
+                [(_code(code, row), age_text(age, row), *(_code(d, row) for d in rest)) for code, age, rest in given]
+            )
+        if {len(pair) for pairs in rows for pair in pairs} not in (set(), {2}, {3}):
+            raise InputError("Some pairs have a detail and others none, or more than one. Give each pair one or none.")
         names = None if ids is None else _one_each(ids, len(rows))
-        codes = sorted({*map(_code, vocabulary), *(code for pairs in rows for code, _ in pairs)})
-        ages = sorted({*map(age_text, age_values), *(age for pairs in rows for _, age in pairs)}, key=Decimal)
-        code_at = {code: number for number, code in enumerate(codes)}
-        age_at = {age: number for number, age in enumerate(ages)}
-        numbered = [sorted((age_at[age], code_at[code]) for code, age in pairs) for pairs in rows]
-        offsets = starts_of([len(pairs) for pairs in numbered])
-        flat = np.array([pair for pairs in numbered for pair in pairs], dtype=np.int32).reshape(-1, 2)
-        return cls(tuple(codes), tuple(ages), offsets, flat[:, 1].copy(), flat[:, 0].copy(), names)
+        codes = sorted({*map(_code, vocabulary), *(pair[0] for pairs in rows for pair in pairs)})
+        ages = sorted({*map(age_text, age_values), *(pair[1] for pairs in rows for pair in pairs)}, key=Decimal)
+        details = sorted({*map(_code, detail_values), *(pair[2] for pairs in rows for pair in pairs if len(pair) > 2)})
+        at = [{value: number for number, value in enumerate(values)} for values in (codes, ages, details)]
+        sizes, n_columns = [len(pairs) for pairs in rows], 3 if details else 2
+        flat = np.array(
+            [[known[value] for known, value in zip(at, pair, strict=False)] for pairs in rows for pair in pairs],
+            dtype=np.int32,
+        ).reshape(-1, n_columns)
+        whose = np.repeat(np.arange(len(rows)), sizes)
+        found = flat[np.lexsort((*flat.T[2:], flat[:, 0], flat[:, 1], whose))].T.copy()
+        return cls(tuple(codes), tuple(ages), starts_of(sizes), found[0], found[1], names, tuple(details), *found[2:])
 
     @classmethod
     def read(
@@ -111,6 +126,7 @@ class Trajectories:
         date: str | None = None,
         anchor: str | None = None,
         age_unit: Literal["years", "days"] = "years",
+        detail: str | None = None,
         **how: Unpack[HowRead],
     ) -> "Trajectories":
         """Read trajectories from CSV (also gzip'd) or Parquet, one pair per line; codes are always text.
@@ -121,16 +137,30 @@ class Trajectories:
         id, code, age : names of the columns; without, the first of the usual names is taken
         date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
             (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
+        detail : a column with a further attribute of each pair, such as the department
         how : encoding, delimiter, texts that stand for a missing value and more; see
             `cloister.settings.reading.ReadingWords`
         """
-        return encode(read_code_events(path, columns=EventColumns(id, code, age, date, anchor, age_unit), **how))
+        return encode(
+            read_code_events(path, columns=EventColumns(id, code, age, date, anchor, age_unit, detail), **how)
+        )
 
     def only(self, patients: Integers) -> "Trajectories":
         """Return the trajectories of some patients, with the same codes and ages; ``patients``: their places."""
         offsets, places = take_runs(self.offsets, patients)
         ids = None if self.ids is None else self.ids.gather(patients)
-        return replace(self, offsets=offsets, codes=self.codes[places], ages=self.ages[places], ids=ids)
+        return replace(self.at(places), offsets=offsets, ids=ids)
+
+    def at(self, places: NDArray[np.integer] | NDArray[np.bool_]) -> "Trajectories":
+        """Return the same with the pairs at these places alone; the caller sees to where patients begin."""
+        details = None if self.details is None else self.details[places]
+        return replace(self, codes=self.codes[places], ages=self.ages[places], details=details)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Codes, ages, and details if there are any."""
+        pairs: tuple[Column, ...] = (CODE, self.vocabulary, self.codes), (AGE, self.age_values, self.ages)
+        return pairs if self.details is None else (*pairs, (DETAIL, self.detail_values, self.details))
 
     @property
     def n_patients(self) -> int:
@@ -208,9 +238,18 @@ def encode(source: EventSource) -> Trajectories:
     codes, ages = (text.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int32) for text, known in texts)
     ids = source.ids.unique().sort()
     patients = (source.ids.rank("dense") - 1).to_numpy().astype(np.int64)
-    order = np.lexsort((codes, ages, patients))
-    offsets = starts_of(np.bincount(patients, minlength=len(ids)))
-    return Trajectories(tuple(vocabulary), tuple(age_values), offsets, codes[order], ages[order], ids)
+    offsets, known = starts_of(np.bincount(patients, minlength=len(ids))), list[str]()
+    details = None
+    if source.details is not None:
+        odd = source.details.is_in([text for text in source.details.unique() if not is_code(text)])
+        source.refuse(
+            odd, f"lines of {source.name} have a detail that is {ODD_CODE}", "Correct them.", source.columns.detail
+        )
+        known = [str(text) for text in source.details.unique().sort()]
+        details = source.details.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int32)
+    order = np.lexsort((*(() if details is None else (details,)), codes, ages, patients))
+    trajectories = Trajectories(tuple(vocabulary), tuple(age_values), offsets, codes, ages, ids, tuple(known), details)
+    return trajectories.at(order)
 
 
 class Method(StrEnum):
@@ -270,8 +309,8 @@ class TrajectoriesRequest:
     code_hierarchy: Hierarchy
     age_hierarchy: Hierarchy
     method: Method = Method.A_GS  # how two trajectories are aligned
-    # of codes and of ages in the loss, each from 0 on, together 1
-    weights: tuple[Fraction, Fraction] = (Fraction(1, 2), Fraction(1, 2))
+    # of codes, of ages and of details, if there are any, in the loss, each from 0 on, together 1
+    weights: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1, 2))
     cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
     # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
@@ -284,10 +323,12 @@ class TrajectoriesRequest:
     # pairs, and sets of pairs, whose counts are measured for the custodian: ``frequent:1``, of percent of the patients
     workload: str | None = None
     accept_empty: bool = False  # release although nearly everything is lost
+    detail_hierarchy: Hierarchy | None = None  # what details are generalized to; None: pairs have none
 
     def __post_init__(self) -> None:
         check_value("k", self.k, Interval(int, 1, LARGEST))
-        object.__setattr__(self, "weights", weights_of(*self.weights))
+        weights = weights_of(*self.weights, of=2 if self.detail_hierarchy is None else 3)
+        object.__setattr__(self, "weights", weights)
         if self.max_loss is not None:
             check_value("max_loss", self.max_loss, Interval(float, 0, 1))
         if self.workload is not None:
@@ -314,21 +355,23 @@ def percent_of(workload: str) -> float:
     return percent
 
 
-def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
-    """Return the weights of codes and ages as exact ratios.
+def weights_of(*weights: Number, of: int = 2) -> tuple[Fraction, ...]:
+    """Return the weights of codes and ages, and of details if ``of`` is 3, as exact ratios.
 
     Examples
     --------
     >>> weights_of("0.3", 0.7)
     (Fraction(3, 10), Fraction(7, 10))
     """
-    texts = [str(weight).strip() for weight in weights] if len(weights) == 2 else []
+    texts = [str(weight).strip() for weight in weights] if len(weights) == of else []
     found = [Fraction(text) for text in texts if WEIGHT.fullmatch(text)]
-    if len(found) != 2 or sum(found) != 1:
+    if len(found) != of or sum(found) != 1:
         raise InputError(
             "Weights are two numbers from 0 on that add up to 1, of codes and of ages, as in 0.5,0.5 or 1/3,2/3."
+            if of == 2
+            else "Weights are three numbers from 0 on that add up to 1, of codes, ages and details, as in 0.5,0.3,0.2."
         )
-    return found[0], found[1]
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -346,6 +389,11 @@ class Attributes:
 class WrittenTrajectories:
     """The contents of the data file and the attributes file."""
 
-    # ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
+    # ``id`` (number of the patient from 1), ``code``, ``age``, perhaps ``detail`` (text); pairs of a patient together
     frame: pl.DataFrame
     attributes: pl.DataFrame | None = None  # ``id`` and the auxiliary columns (text); None where there are none
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the attributes of pairs."""
+        return [name for name in self.frame.columns if name != ID]

@@ -165,6 +165,10 @@ def _distinguish_labels(tree: ValueTree, others: Sequence[Other]) -> Numbers:
         released = coarser
 
 
+NO_DETAILS = ValueTree.from_levels([ROOT], [])
+"""The tree of the one detail that all pairs have where none is given."""
+
+
 @dataclass(frozen=True)
 class _Fitted(Generic[H]):
     """A hierarchy that was fitted to data, and is told as it was asked for."""
@@ -242,6 +246,12 @@ class FittedTrajectories:
     codes: Hierarchy
     ages: Hierarchy
     dropped: int = 0
+    details: Hierarchy | None = None
+
+    @property
+    def hierarchies(self) -> tuple[Hierarchy, ...]:
+        """Those of codes, ages, and details if there are any."""
+        return (self.codes, self.ages) if self.details is None else (self.codes, self.ages, self.details)
 
 
 def usual_codes(trajectories: Trajectories) -> Hierarchy:
@@ -259,7 +269,7 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
 
 
 def fit_hierarchies(
-    trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown
+    trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown, details: Hierarchy | None = None
 ) -> FittedTrajectories:
     """Return trajectories and hierarchies that fit each other.
 
@@ -287,7 +297,36 @@ def fit_hierarchies(
             "a row for each to the file, or use intervals: ",
             setting("age_hierarchy", "interval:5,10,20/top=90"),
         )
-    return FittedTrajectories(_over_leaves(trajectories, codes, ages), codes, ages, dropped)
+    _check_details(trajectories, details)
+    over = _details_over_leaves(_over_leaves(trajectories, codes, ages), details)
+    return FittedTrajectories(over, codes, ages, dropped, details)
+
+
+def _check_details(trajectories: Trajectories, details: Hierarchy | None) -> None:
+    """Reject details without a hierarchy, a hierarchy without details, and details that it does not have."""
+    if (trajectories.details is None) is not (details is None):
+        raise InputError(
+            "A further attribute of pairs needs its values and a hierarchy. Give both: ",
+            setting("detail"),
+            " and ",
+            setting("detail_hierarchy"),
+        )
+    strange = [] if details is None else details.outside(trajectories.detail_values)
+    if details is not None and strange:
+        raise InputError(
+            f"{len(strange)} of {len(trajectories.detail_values)} distinct details are not in the hierarchy "
+            f"{details.spec}. Correct them, or add a row for each to the hierarchy: ",
+            setting("detail_hierarchy"),
+        )
+
+
+def _details_over_leaves(trajectories: Trajectories, details: Hierarchy | None) -> Trajectories:
+    """The same over a domain with all details that a hierarchy file lists."""
+    if not isinstance(details, FileHierarchy) or trajectories.details is None:
+        return trajectories
+    values = sorted({*trajectories.detail_values, *filter(is_code, details.values)})
+    place = np.searchsorted(values, trajectories.detail_values).astype(np.int32)
+    return replace(trajectories, detail_values=tuple(values), details=place[trajectories.details])
 
 
 def _over_leaves(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy) -> Trajectories:
@@ -349,7 +388,7 @@ def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
     number = (np.cumsum(kept) - 1).astype(np.int32)
     present, ages = np.unique(trajectories.ages[stays], return_inverse=True)
     return replace(
-        trajectories,
+        trajectories.at(stays),
         vocabulary=tuple(code for code in trajectories.vocabulary if code not in outside),
         age_values=tuple(trajectories.age_values[age] for age in present.tolist()),
         offsets=starts_of(sizes),
@@ -366,5 +405,6 @@ def _group_ages(trajectories: Trajectories, ages: GroupedAges) -> Trajectories:
         return trajectories
     place = {text: number for number, text in enumerate(values)}
     found = np.array([place[text] for text in texts], dtype=np.int32)[trajectories.ages]
-    order = np.lexsort((trajectories.codes, found, trajectories.owner))
-    return replace(trajectories, age_values=tuple(values), codes=trajectories.codes[order], ages=found[order])
+    last = () if trajectories.details is None else (trajectories.details,)
+    order = np.lexsort((*last, trajectories.codes, found, trajectories.owner))
+    return replace(trajectories.at(order), age_values=tuple(values), ages=found[order])

@@ -4,6 +4,7 @@ Anyone who verifies a release derives them again.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +17,7 @@ from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, ReportCounts, label_counts
 from cloister.release.head import AttributesFile
 
-from .data import AGE, CODE, ID, Diversity, WrittenTrajectories
+from .data import AGE, CODE, DETAIL, ID, Diversity, WrittenTrajectories
 from .manifest import (
     DataColumns,
     DiversityRule,
@@ -53,7 +54,8 @@ class DerivedTrajectories(Derived):
     @cached_property
     def sizes(self) -> pl.Series:
         """The patients of each distinct trajectory."""
-        alike = self.files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE)
+        names = self.files.columns
+        alike = self.files.frame.group_by(ID).agg(names).group_by(names)
         return alike.agg(pl.len().cast(pl.Int64).alias("patients"))["patients"]
 
     @property
@@ -68,14 +70,16 @@ class DerivedTrajectories(Derived):
     def counts(self) -> PairCounts:
         """The numbers of released rows and patients with information."""
         frame = self.files.frame
-        no_code, no_age = frame[CODE] == ROOT, frame[AGE] == ROOT
+        lost = {name: frame[name] == ROOT for name in self.files.columns}
+        is_empty = frame.select(pl.all_horizontal(*lost.values())).to_series()
         alone = frame.select(pl.len().over(ID) == 1).to_series()
-        return PairCounts(
-            pairs=int((~(no_code & no_age)).sum()),
-            codes_suppressed=int(no_code.sum()),
-            ages_suppressed=int(no_age.sum()),
-            patients_suppressed=int((no_code & no_age & alone).sum()),
+        return PairCounts.of_known(
+            pairs=int((~is_empty).sum()),
+            codes_suppressed=int(lost[CODE].sum()),
+            ages_suppressed=int(lost[AGE].sum()),
+            patients_suppressed=int((is_empty & alone).sum()),
             trajectories=len(self.sizes),
+            details_suppressed=int(lost[DETAIL].sum()) if DETAIL in lost else None,
         )
 
     def parts(self) -> dict[Place, Part]:
@@ -84,7 +88,7 @@ class DerivedTrajectories(Derived):
         parts: dict[Place, Part] = {
             ("records",): self.records,
             ("guarantee", "rules"): rules_of(settings.k, settings.diversity_requested()),
-            **{("utility", name): count for name, count in self.counts},
+            **{("utility", name): count for name, count in self.counts if count is not None},
             ("risk",): _risk_of(self.sizes),
         }
         if beside is not None:
@@ -98,14 +102,15 @@ class DerivedTrajectories(Derived):
 
     def codebook(self) -> pl.DataFrame:
         """Return one row for each released label, and one for each other column."""
-        return codebook(self.files, self.columns.code.hierarchy, self.columns.age.hierarchy)
+        return codebook(self.files, {name: one.hierarchy for name, one in self.columns.generalized.items()})
 
     def report_counts(self) -> ReportCounts:
         """Return the patients of each trajectory, and the pairs with each label."""
-        texts = {"data": pl.DataFrame([as_text(self.files.frame[column]) for column in (CODE, AGE)])}
+        names = self.files.columns
+        texts = {"data": pl.DataFrame([as_text(self.files.frame[column]) for column in names])}
         if self.files.attributes is not None and self.files.attributes.width > 1:
             texts["attributes"] = pl.DataFrame([as_text(column) for column in self.files.attributes.drop(ID)])
-        columns = tuple(Counted("data", name, "pairs", label_counts(texts["data"][name])) for name in (CODE, AGE))
+        columns = tuple(Counted("data", name, "pairs", label_counts(texts["data"][name])) for name in names)
         by = "how many share their trajectory"
         files = {name: Tally(frame) for name, frame in texts.items()}
         return ReportCounts(k=self.settings.k, sizes=self.sizes, of="patients", by=by, columns=columns, files=files)
@@ -132,24 +137,27 @@ def rules_of(k: int, diversity: Diversity | None) -> Rules:
     return rule, DiversityRule.model_validate({"model": "frequency l-diversity", "l": diversity.l, **of})
 
 
-def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFrame:
-    """Return one row for each released label of codes and of ages, and one for each other column."""
+def codebook(released: WrittenTrajectories, kinds: Mapping[str, str]) -> pl.DataFrame:
+    """Return one row for each released label of codes, ages and details, and one for each other column.
+
+    ``kinds``: of the hierarchies, by column
+    """
     number = "number of the patient in this release; the pairs of a patient stand in their order"
     rows: list[Row] = [(ID, "identifier", None, None, None, number)]
-    for column, kind in ((CODE, codes), (AGE, ages)):
+    for column, kind in kinds.items():
         for label in released.frame[column].unique().sort():
             rows.append((column, "quasi-identifier", kind, None, label, _meaning(column, label, kind)))
     beside = pl.DataFrame() if released.attributes is None else released.attributes[:, 1:]
     rows += [(name, "auxiliary", None, None, None, "as recorded, in attributes.csv") for name in beside.columns]
     types: dict[str, Type] = {column.name: type_of(column) for column in beside}
-    return codebook_of(rows, types | {ID: "number", CODE: "text"})
+    return codebook_of(rows, types | {ID: "number", CODE: "text", **({DETAIL: "text"} if DETAIL in kinds else {})})
 
 
 def _meaning(column: str, label: str, kind: str) -> str:
     if label == ROOT:
         return f"any {column}, or that nothing is told"
-    if column == CODE:
-        return "this code, or any below it in the hierarchy"
+    if column != AGE:
+        return f"this {column}, or any below it in the hierarchy"
     if kind not in AS_RECORDED_UNDER and NUMBER_ALONE.fullmatch(label):
         return "this age, or any below it in the hierarchy"
     found = (meaning for pattern, meaning in MEANINGS_OF_AGES if pattern.fullmatch(label))

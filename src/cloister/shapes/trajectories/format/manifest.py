@@ -23,7 +23,7 @@ from cloister.release.head import (
     fitting,
 )
 
-from .data import COLUMNS, ID, LARGEST, WORKLOAD, Cost, Diversity, Method, TrajectoriesRequest, Unknown
+from .data import AGE, CODE, DETAIL, ID, LARGEST, WORKLOAD, Cost, Diversity, Method, TrajectoriesRequest, Unknown
 from .request import GWAS_SETS, GivenTrajectories, is_made_of_data
 
 DECIMALS = 3  # Of published losses
@@ -52,10 +52,13 @@ class InputColumns(Section):
     age: str | None
     date: str | None
     anchor: str | None
+    detail: str | None = None
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        named = [name for name in (self.id, self.code, self.age, self.date, self.anchor) if name is not None]
+        named = [
+            name for name in (self.id, self.code, self.age, self.date, self.anchor, self.detail) if name is not None
+        ]
         is_one = (self.anchor is None) is (self.date is None) and None in (self.date, self.age)
         return fitting(self, {"columns": len(set(named)) == len(named), "age": is_one})
 
@@ -65,12 +68,13 @@ class PublishedTrajectories(Section):
 
     source: FileName
     k: Annotated[int, Ge(1), Le(LARGEST)]
-    weights: tuple[Weight, Weight]
+    weights: tuple[Weight, Weight] | tuple[Weight, Weight, Weight]
     cost: Cost
     block: Literal["auto", "off"] | Positive
     drop_empty_pairs: bool
     code_hierarchy: str
     age_hierarchy: str
+    detail_hierarchy: str | None = None
     on_unknown_code: Unknown
     sensitive: str | None
     sensitive_codes: tuple[str, ...] | None
@@ -91,7 +95,10 @@ class PublishedTrajectories(Section):
         asked = [part is not None for part in (self.sensitive, self.sensitive_codes, self.diversity)]
         codes = self.sensitive_codes
         fits = {
-            "weights": sum(shares) == 1 and tuple(map(str, shares)) == self.weights,
+            "weights": sum(shares) == 1
+            and tuple(map(str, shares)) == self.weights
+            and len(shares) == (2 if self.detail_hierarchy is None else 3),
+            "detail_hierarchy": self.input_columns.detail is None or self.detail_hierarchy is not None,
             "block": isinstance(self.block, str) or self.block >= 3 * self.k,
             "age_unit": (self.age_unit is None) is (self.input_columns.date is None),
             "not_released": {*self.not_released}.isdisjoint(self.input_columns.model_dump().values()),
@@ -120,6 +127,13 @@ class DataColumns(Section):
     id: NumberColumn
     code: GeneralizedColumn
     age: GeneralizedColumn
+    detail: GeneralizedColumn | None = None
+
+    @property
+    def generalized(self) -> dict[str, GeneralizedColumn]:
+        """Codes, ages, and details if there are any, by name."""
+        found = {CODE: self.code, AGE: self.age}
+        return found if self.detail is None else {**found, DETAIL: self.detail}
 
 
 class ReleasedPatients(Section):
@@ -167,6 +181,7 @@ class PairCounts(Section):
     ages_suppressed: Count
     patients_suppressed: Count
     trajectories: Positive
+    details_suppressed: Count | None = None
 
 
 class TrajectoriesUtility(PairCounts):
@@ -180,12 +195,26 @@ class TrajectoriesUtility(PairCounts):
     constraints_kept: Count | None
     # over what a label is spread where patients are counted; the same for the custodian's AvgRE and for recipients
     counted_over: Literal["values of the hierarchy file, else of the release"]
+    # dlm, dlm_exact: of details as ``alm`` and ``alm_exact`` of ages, only if pairs have details
+    dlm: Accumulated | None = None
+    dlm_exact: Loss | None = None
+
+    @property
+    def exact(self) -> tuple[float, ...]:
+        """The exact losses of codes, ages, and details if there are any."""
+        pair = self.ilm_exact, self.alm_exact
+        return pair if self.dlm_exact is None else (*pair, self.dlm_exact)
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
         has_both = (self.ilm is None) is (self.alm is None)
         kept = (self.constraints_kept or 0) <= (self.constraints or 0)
-        return fitting(self, {"ilm": has_both, "constraints_kept": kept})
+        has_details = self.dlm_exact is not None
+        fits = {
+            "dlm": (self.dlm is not None) is (has_details and self.ilm is not None),
+            "details_suppressed": (self.details_suppressed is not None) is has_details,
+        }
+        return fitting(self, {"ilm": has_both, "constraints_kept": kept, **fits})
 
 
 class TrajectoryRisk(Section):
@@ -224,7 +253,9 @@ class TrajectoriesManifest(ManifestHead):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         settings = self.settings
-        hierarchies = (settings.code_hierarchy, self.columns.code), (settings.age_hierarchy, self.columns.age)
+        asked = {name: getattr(settings, f"{name}_hierarchy") for name in (CODE, AGE, DETAIL)}
+        hierarchies = [(asked[name], column) for name, column in self.columns.generalized.items()]
+        has_details = self.columns.detail is not None
         n_sets, policy = self.utility.constraints, settings.policy
         has_sets = policy is not None and not is_made_of_data(policy)
         # One block if all patients fit into it; else each has three times k patients or more.
@@ -234,7 +265,9 @@ class TrajectoriesManifest(ManifestHead):
         most_blocks = 1 if is_one else max(1, n_patients // (3 * settings.k))
         fits = {
             "records": n_left_out == 0 or (settings.max_loss is not None and n_left_out >= settings.k),
-            "columns": all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
+            "columns": has_details is (asked[DETAIL] is not None)
+            and all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
+            "utility.dlm_exact": (self.utility.dlm_exact is not None) is has_details,
             "attributes": (self.attributes is None) is (settings.attributes is None),
             "settings.delimiter": not self.files
             or ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
@@ -245,7 +278,7 @@ class TrajectoriesManifest(ManifestHead):
 
     def file_specs(self) -> tuple[FileSpec, ...]:
         """Return the data file, and the file of auxiliary attributes if there are any."""
-        data = FileSpec(self.data_file, COLUMNS)
+        data = FileSpec(self.data_file, (ID, *self.columns.generalized))
         return (data,) if self.attributes is None else (data, FileSpec(ATTRIBUTES, (ID, *self.attributes.columns)))
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
@@ -253,14 +286,14 @@ class TrajectoriesManifest(ManifestHead):
         return None if self.attributes is None else (ATTRIBUTES, self.attributes.roles())
 
     def risk_and_loss(self) -> tuple[float, float]:
-        """Return the highest risk, and the larger of the losses of codes and ages."""
-        return self.risk.highest, self.records.loss_of_all(max(self.utility.ilm_exact, self.utility.alm_exact))
+        """Return the highest risk, and the largest of the losses of codes, ages and details."""
+        return self.risk.highest, self.records.loss_of_all(max(self.utility.exact))
 
     @property
     def empty(self) -> list[str]:
         """The columns without information in this release: all of it is lost, or nearly all."""
-        lost = {"code": self.utility.ilm_exact, "age": self.utility.alm_exact}
-        return [name for name, share in lost.items() if share >= ALL_LOST]
+        lost = zip(self.columns.generalized, self.utility.exact, strict=True)
+        return [name for name, share in lost if share >= ALL_LOST]
 
 
 def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> PublishedTrajectories:
@@ -272,12 +305,13 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> Publi
         "weights": tuple(map(str, request.weights)),
         "code_hierarchy": request.code_hierarchy.spec,
         "age_hierarchy": request.age_hierarchy.spec,
+        "detail_hierarchy": None if request.detail_hierarchy is None else request.detail_hierarchy.spec,
         "sensitive": None if diversity is None else diversity.column,
         "sensitive_codes": None if diversity is None or not diversity.codes else tuple(sorted(diversity.codes)),
         "diversity": None if diversity is None else diversity.l,
         "attributes": None if given.attributes is None else given.attributes.name,
         "ids": "number",
-        "input_columns": {name: getattr(columns, name) for name in InputColumns.model_fields},
+        "input_columns": InputColumns.of_known(**{name: getattr(columns, name) for name in InputColumns.model_fields}),
         "age_unit": None if columns.date is None else columns.unit,
         "not_released": tuple(given.not_released),
     }
@@ -286,6 +320,10 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> Publi
 
 def columns_of(request: TrajectoriesRequest) -> DataColumns:
     """Return the columns of the data file."""
-    kinds = {"code": request.code_hierarchy.kind, "age": request.age_hierarchy.kind}
-    of = {name: GeneralizedColumn(role="quasi-identifier", hierarchy=kind) for name, kind in kinds.items()}
+    hierarchies = {CODE: request.code_hierarchy, AGE: request.age_hierarchy, DETAIL: request.detail_hierarchy}
+    of = {
+        name: GeneralizedColumn(role="quasi-identifier", hierarchy=one.kind)
+        for name, one in hierarchies.items()
+        if one is not None
+    }
     return DataColumns(id=NumberColumn(role="identifier", ids="number"), **of)

@@ -16,7 +16,7 @@ METHODS = ("a-gs", "baseline")
 COSTS = ("paper", "exact")
 UNITS: tuple[Literal["years"], Literal["days"]] = ("years", "days")
 UNKNOWN = ("error", "root", "drop")
-PAIR = Described("a list of two numbers, of codes and of ages; together 1")
+PAIR = Described("a list of numbers, of codes and of ages, and of details if there are any; together 1")
 
 
 def only_column(name: str) -> tuple[str]:
@@ -36,9 +36,13 @@ class TrajectoriesSettings:
     ] = "a-gs"
     weights: Annotated[
         str | tuple[float, ...],
-        Help("Weights of codes and ages in the loss; their sum is 1.", "CODE,AGE", typed=str),
+        Help(
+            "Weights of codes and ages in the loss; their sum is 1. With --detail three (default equal).",
+            "CODE,AGE",
+            typed=str,
+        ),
         PAIR,
-        Key(kind=tuple[float, float]),
+        Key(kind=tuple[float, ...]),
     ] = "0.5,0.5"
     cost: Annotated[str, Help("Count the loss of a merged pair once, or once per patient."), OneOf(*COSTS), Key()] = (
         "paper"
@@ -57,6 +61,12 @@ class TrajectoriesSettings:
         str | None,
         Help("Hierarchy of ages: a file or intervals (default interval:1,5,10,20/top=90).", "HIERARCHY"),
         WordsOr("intervals, as interval:1,5,10, or the name of a file", HIERARCHY),
+        Key(),
+    ] = None
+    detail_hierarchy: Annotated[
+        str | None,
+        Help("With --detail: its hierarchy, such as a file, prefix:3 or suppress.", "HIERARCHY"),
+        WordsOr("a hierarchy, as suppress, or the name of a file", HIERARCHY),
         Key(),
     ] = None
     attributes: Annotated[
@@ -149,6 +159,12 @@ class TrajectoriesSettings:
             "COLUMN|first",
         ),
         Described("the name of a column, or first"),
+        Key(),
+    ] = None
+    detail: Annotated[
+        str | None,
+        Help("Column with a further attribute of each pair, such as the department.", "COLUMN"),
+        COLUMN,
         Key(),
     ] = None
     age_unit: Annotated[str, Help("With --date: unit of ages."), OneOf(*UNITS), Key()] = "years"

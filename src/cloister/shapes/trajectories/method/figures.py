@@ -6,6 +6,7 @@ Queries of (code, age) pairs are counted in the original here, and answered from
 `cloister.recipients.pairs`, as recipients have them answered.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import ceil
@@ -24,6 +25,7 @@ from cloister.utility import frequent_itemsets
 from .problem import Alignment, AnonymizedTrajectories, ConstraintOutcome, Losses, ProtectedTrajectories, crossing
 
 Query = tuple[tuple[int, int], ...]  # Distinct (code, age) pairs, as positions in the vocabulary and the ages
+LOSSES = ("ilm", "alm", "dlm")  # Of codes, ages and details
 MOST_PAIRS = 12  # Pairs of a query, at most: the work doubles with each
 
 
@@ -36,8 +38,9 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
     """
     losses = protected.losses
     sets = None if policy is None or is_made_of_data(policy) else protected.outcomes
-    return TrajectoriesUtility(
-        **counts.model_dump(),
+    dlm, dlm_exact = (None if one is None else round(one, DECIMALS) for one in (losses.dlm, losses.dlm_common))
+    return TrajectoriesUtility.of_known(
+        **counts.as_json(),
         ilm=round(losses.ilm, DECIMALS) if losses.all_common else None,
         alm=round(losses.alm, DECIMALS) if losses.all_common else None,
         ilm_exact=round(losses.ilm_common, DECIMALS),
@@ -45,6 +48,8 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
         counted_over="values of the hierarchy file, else of the release",
         constraints=None if sets is None else len(sets),
         constraints_kept=None if sets is None else sum(outcome.kept_common for outcome in sets),
+        dlm=dlm if losses.all_common else None,
+        dlm_exact=dlm_exact,
     )
 
 
@@ -100,36 +105,30 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     """
     lengths, values = np.diff(original.offsets), common_values(original, released.k)
     exact, common = lost(original, released, alignment), lost(original, released, alignment, values)
-    ilm_macro, alm_macro = (float(np.mean(np.add.reduceat(each, original.offsets[:-1]) / lengths)) for each in exact)
-    return Losses(
-        float(gained[0]) / (original.n_pairs * released.code_tree.n_values),
-        float(gained[1]) / (original.n_pairs * released.age_tree.n_values),
-        float(exact[0].mean()),
-        float(exact[1].mean()),
-        ilm_macro,
-        alm_macro,
-        int((alignment.position < 0).sum()),
-        float(common[0].mean()),
-        float(common[1].mean()),
-        all(
-            bool(is_common[held].all()) for is_common, held in zip(values, (original.codes, original.ages), strict=True)
-        ),
-    )
+    found: dict[str, float] = {}
+    for name, (tree, _), gain, each, shared in zip(LOSSES, released.columns, gained, exact, common, strict=False):
+        found[name] = float(gain) / (original.n_pairs * tree.n_values)
+        found[f"{name}_exact"] = float(each.mean())
+        found[f"{name}_macro"] = float(np.mean(np.add.reduceat(each, original.offsets[:-1]) / lengths))
+        found[f"{name}_common"] = float(shared.mean())
+    held = (places for _, _, places in original.columns)
+    all_common = all(bool(is_common[own].all()) for is_common, own in zip(values, held, strict=True))
+    return Losses(suppressed=int((alignment.position < 0).sum()), all_common=all_common, **found)
 
 
 def lost(
     original: Trajectories,
     released: AnonymizedTrajectories,
     alignment: Alignment,
-    domain: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the loss of code and age for each original pair: (n_pairs,), from 0 to 1.
+    domain: Sequence[NDArray[np.bool_]] | None = None,
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the loss of code, age and perhaps detail for each original pair: (n_pairs,), from 0 to 1.
 
     That is the share of the domain that its released value covers; nothing if it is released as it was, and all if it
     is suppressed. Of the domain there are two readings: all values, and those that k patients or more have, so that a
     loss does not say how many others there are; there a generalized value covers one at least.
 
-    ``domain``: which codes and which ages make it up; None: all
+    ``domain``: which values of each attribute make it up; None: all
     """
     there = alignment.position >= 0
     begin = np.repeat(released.offsets[:-1][alignment.cluster_of], np.diff(original.offsets))
@@ -145,16 +144,14 @@ def lost(
         found[there] = np.where(nodes == values, 0, covered[nodes]) / max(1, int(by_rank.sum()))
         return found
 
-    codes, ages = (None, None) if domain is None else domain
-    return (
-        of(released.code_tree, released.codes[place], original.codes[there], codes),
-        of(released.age_tree, released.ages[place], original.ages[there], ages),
-    )
+    counted = [None] * len(original.columns) if domain is None else domain
+    columns = zip(released.columns, original.columns, counted, strict=True)
+    return tuple(of(tree, nodes[place], held[there], some) for (tree, nodes), (_, _, held), some in columns)
 
 
 def within(
     most: float,
-    weights: tuple[Fraction, Fraction],
+    weights: tuple[Fraction, ...],
     original: Trajectories,
     released: AnonymizedTrajectories,
     alignment: Alignment,
@@ -165,7 +162,7 @@ def within(
     """
     cluster = np.repeat(alignment.cluster_of, np.diff(original.offsets))
     sums = [np.bincount(cluster, each) for each in lost(original, released, alignment)]
-    mean = (float(weights[0]) * sums[0] + float(weights[1]) * sums[1]) / np.bincount(cluster)
+    mean = sum(float(weight) * each for weight, each in zip(weights, sums, strict=True)) / np.bincount(cluster)
     # Rounded, so that the order in which losses are summed up decides nothing.
     kept = np.flatnonzero((np.round(mean, 9) <= most)[alignment.cluster_of])
     if not kept.size:
@@ -178,14 +175,14 @@ def within(
     return kept
 
 
-def common_values(original: Trajectories, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which codes and which ages at least k patients have."""
+def common_values(original: Trajectories, k: int) -> tuple[NDArray[np.bool_], ...]:
+    """Return which codes, ages and perhaps details at least k patients have."""
 
     def of(values: NDArray[np.int32], n_values: int) -> NDArray[np.bool_]:
         held = np.unique(original.owner * n_values + values) % n_values
         return np.bincount(held, minlength=n_values) >= k
 
-    return of(original.codes, len(original.vocabulary)), of(original.ages, len(original.age_values))
+    return tuple(of(places, len(values)) for _, values, places in original.columns)
 
 
 def outcomes_of(

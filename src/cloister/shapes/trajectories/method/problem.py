@@ -30,7 +30,7 @@ from cloister.shapes.trajectories.format.data import (
     Trajectories,
     TrajectoriesRequest,
 )
-from cloister.shapes.trajectories.format.domain import ValueTree
+from cloister.shapes.trajectories.format.domain import NO_DETAILS, ValueTree
 
 LARGEST_LOSS = 2**60  # No sum of losses reaches this
 UNBLOCKED = 32_768  # Up to so many distinct trajectories are all compared with each other, if nothing else is asked
@@ -41,6 +41,7 @@ BEST_SIZE = 3  # A block has so many times k patients at least, so that clusters
 MOST_GROUPS = 64  # Groups of codes, and of ages, that are counted for cutting
 HIGHEST_COUNT = 255  # Where counting stops
 T = TypeVar("T")
+Trees = tuple[ValueTree, ...]  # Of codes, ages, and details if there are any
 Counts = NDArray[np.uint8]
 
 
@@ -59,14 +60,21 @@ class Problem:
     order: Integers  # (n_patients,) int64, patients by content: length, pairs, sensitive value, attributes row
     first: Integers  # (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
     value: Numbers  # (n_patients,) int32, the sensitive value of each patient, -1 for none
+    detail: Numbers  # (n_symbols,) int32, as ``code`` and ``age``
+    detail_tree: ValueTree | None  # None: pairs have no detail
+
+    @property
+    def trees(self) -> tuple[ValueTree, ValueTree, ValueTree]:
+        """Those of codes, ages and details."""
+        return self.code_tree, self.age_tree, self.detail_tree or NO_DETAILS
 
     def sequences(self, contents: Integers) -> Sequences:
         """Return distinct contents, by their numbers in ascending order, for the compiled search."""
         patients = self.order[self.first[contents]]
         starts, places = take_runs(self.offsets, patients)
         present, symbol = np.unique(self.symbols[places], return_inverse=True)
-        code, age, times = self.code[present], self.age[present], self.counts()[contents]
-        return Sequences(starts, symbol.astype(np.int32), code, age, times, self.value[patients])
+        ranks = self.code[present], self.age[present], self.detail[present]
+        return Sequences(starts, symbol.astype(np.int32), *ranks, self.counts()[contents], self.value[patients])
 
     def counts(self) -> Integers:
         """Return the number of patients with each distinct content."""
@@ -78,54 +86,63 @@ class Problem:
         return np.argsort(self.order)
 
 
-def units(weights: tuple[Fraction, Fraction], n_codes: int, n_ages: int) -> tuple[int, int]:
-    """Return the value of one leaf of codes and of ages, as the smallest integers in the right proportion.
+def units(weights: Sequence[Fraction], *sizes: int) -> tuple[int, ...]:
+    """Return the value of one leaf of each attribute, as the smallest integers in the right proportion.
+
+    ``sizes``: leaves of each attribute
 
     Examples
     --------
     >>> units((Fraction(1, 2), Fraction(1, 2)), 2, 8)
     (4, 1)
     """
-    code, age = weights[0] / n_codes, weights[1] / n_ages
-    scale = math.lcm(code.denominator, age.denominator)
-    pair = int(code * scale), int(age * scale)
-    return pair[0] // math.gcd(*pair), pair[1] // math.gcd(*pair)
+    shares = [weight / size for weight, size in zip(weights, sizes, strict=True)]
+    scale = math.lcm(*(share.denominator for share in shares))
+    whole = [int(share * scale) for share in shares]
+    return tuple(one // math.gcd(*whole) for one in whole)
 
 
 def build_problem(
-    trajectories: Trajectories,
-    trees: tuple[ValueTree, ValueTree],
-    request: TrajectoriesRequest,
-    attributes: Attributes | None = None,
+    trajectories: Trajectories, trees: Trees, request: TrajectoriesRequest, attributes: Attributes | None = None
 ) -> Problem:
     """Return the problem of clustering these trajectories."""
-    code_tree, age_tree = trees
+    code_tree, age_tree, detail_tree = (*trees, NO_DETAILS)[:3]
     value = np.full(trajectories.n_patients, -1, dtype=np.int32)
     if attributes is not None and attributes.sensitive is not None and request.diversity is not None:
         value = attributes.sensitive.astype(np.int32)
-    n_codes = max(1, len(trajectories.vocabulary))
-    present, symbols = np.unique(trajectories.ages.astype(np.int64) * n_codes + trajectories.codes, return_inverse=True)
-    ages, codes = np.divmod(present, n_codes)
+    n_codes, n_details = max(1, len(trajectories.vocabulary)), max(1, len(trajectories.detail_values))
+    pairs = trajectories.ages.astype(np.int64) * n_codes + trajectories.codes
+    details = 0 if trajectories.details is None else trajectories.details
+    present, symbols = np.unique(pairs * n_details + details, return_inverse=True)
+    rest, details = np.divmod(present, n_details)
+    ages, codes = np.divmod(rest, n_codes)
     order, first = _by_content(trajectories.offsets, symbols, value, None if attributes is None else attributes.rank)
     domain = domain_of(trees, request)
     whole = domain.code_unit * domain.code.leaf.size + domain.age_unit * domain.age.leaf.size
+    whole += domain.detail_unit * domain.detail.leaf.size
     longest = max(1, int(np.diff(trajectories.offsets).max(initial=0)))
     if whole * 4 * longest * (2 * request.k if domain.weighted else 1) >= LARGEST_LOSS:
         raise InputError(
             "The weights are so fine that losses cannot be compared exactly. Give them with fewer decimal places."
         )
     offsets, ranks = trajectories.offsets, (code_tree.low[codes], age_tree.low[ages])
-    return Problem(code_tree, age_tree, domain, offsets, symbols.astype(np.int32), *ranks, order, first, value)
+    given = None if detail_tree is NO_DETAILS else detail_tree
+    numbers = symbols.astype(np.int32), *ranks, order, first, value, detail_tree.low[details]
+    return Problem(code_tree, age_tree, domain, offsets, *numbers, given)
 
 
-def domain_of(trees: tuple[ValueTree, ValueTree], request: TrajectoriesRequest) -> Domain:
+def domain_of(trees: Trees, request: TrajectoriesRequest) -> Domain:
     """Return trees, values and way of counting for the compiled search."""
-    code_unit, age_unit = units(request.weights, trees[0].n_values, trees[1].n_values)
+    code_unit, age_unit, detail_unit = (*units(request.weights, *(tree.n_values for tree in trees)), 0)[:3]
+    code, *others = (*trees, NO_DETAILS)[:3]
+    age, detail = (_branches(tree, np.zeros(tree.n_nodes, dtype=np.bool_)) for tree in others)
     return Domain(
-        _branches(trees[0], crossing(trees[0], request.constraints)),
-        _branches(trees[1], np.zeros(trees[1].n_nodes, dtype=np.bool_)),
+        _branches(code, crossing(code, request.constraints)),
+        age,
         code_unit,
         age_unit,
+        detail,
+        detail_unit,
         request.cost is Cost.EXACT,
         request.method is Method.BASELINE,
     )
@@ -188,9 +205,19 @@ class AnonymizedTrajectories:
     # (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed has an
     # empty one, and is written as the one row (`*`, `*`) a patient
     offsets: Integers
-    # codes, ages: int32, nodes of the sequences, in their order
+    # codes, ages, details: int32, nodes of the sequences, in their order
     codes: Numbers
     ages: Numbers
+    # None: pairs have no detail
+    detail_tree: ValueTree | None = None
+    details: Numbers | None = None
+
+    @property
+    def columns(self) -> tuple[tuple[ValueTree, Numbers], ...]:
+        """Trees and nodes of codes, ages, and details if there are any."""
+        pairs = (self.code_tree, self.codes), (self.age_tree, self.ages)
+        has_details = self.detail_tree is not None and self.details is not None
+        return (*pairs, (self.detail_tree, self.details)) if has_details else pairs  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return f"AnonymizedTrajectories({self.n_patients} patients, {self.n_clusters} clusters)"
@@ -205,19 +232,18 @@ class AnonymizedTrajectories:
         """The number of released patients."""
         return int(self.sizes.sum())
 
-    def rows_of(self, cluster: int) -> list[tuple[str, str]]:
-        """Return the sequence of a cluster as it is written: (code, age) labels, one (`*`, `*`) where it is empty."""
+    def rows_of(self, cluster: int) -> list[tuple[str, ...]]:
+        """Return the sequence of a cluster as it is written: labels of each pair, one pair of `*` where it is empty."""
         here = slice(int(self.offsets[cluster]), int(self.offsets[cluster + 1]))
-        pairs = zip(self.codes[here].tolist(), self.ages[here].tolist(), strict=True)
-        rows = [(self.code_tree.labels[code], self.age_tree.labels[age]) for code, age in pairs]
-        return rows or [(ROOT, ROOT)]
+        labels = [[tree.labels[node] for node in nodes[here].tolist()] for tree, nodes in self.columns]
+        return list(zip(*labels, strict=True)) or [(ROOT,) * len(labels)]
 
     def of(self, clusters: NDArray[np.integer]) -> "AnonymizedTrajectories":
         """Return some of the clusters, in the requested order."""
         offsets, places = take_runs(self.offsets, clusters)
-        return replace(
-            self, sizes=self.sizes[clusters], offsets=offsets, codes=self.codes[places], ages=self.ages[places]
-        )
+        details = None if self.details is None else self.details[places]
+        found = replace(self, codes=self.codes[places], ages=self.ages[places], details=details)
+        return replace(found, sizes=self.sizes[clusters], offsets=offsets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -258,7 +284,12 @@ class Losses:
     # ilm_common, alm_common: as the exact ones, over the values that k patients or more have; these are told
     ilm_common: float
     alm_common: float
-    all_common: bool  # whether k patients or more have every code and every age that someone has
+    all_common: bool  # whether k patients or more have every code, age and detail that someone has
+    # dlm, dlm_exact, dlm_macro, dlm_common: the same of details; None: pairs have none
+    dlm: float | None = None
+    dlm_exact: float | None = None
+    dlm_macro: float | None = None
+    dlm_common: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -306,9 +337,12 @@ def _features(problem: Problem) -> tuple[Counts, NDArray[np.int64]]:
     domain, all_of_them = problem.domain, problem.sequences(np.arange(problem.first.size))
     lengths = np.diff(all_of_them.start)
     owner = np.repeat(np.arange(lengths.size), lengths)
-    code, age = domain.code_unit * domain.code.leaf.size, domain.age_unit * domain.age.leaf.size
-    columns, worth = [lengths[:, None]], [code + age]
-    for tree, rank, one in ((problem.code_tree, all_of_them.code, code), (problem.age_tree, all_of_them.age, age)):
+    branches = (domain.code_unit, domain.code), (domain.age_unit, domain.age), (domain.detail_unit, domain.detail)
+    whole = [unit * tree.leaf.size for unit, tree in branches]
+    columns, worth = [lengths[:, None]], [sum(whole)]
+    ranks = all_of_them.code, all_of_them.age, all_of_them.detail
+    n_attributes = 2 if problem.detail_tree is None else 3
+    for tree, rank, one in [*zip(problem.trees, ranks, whole, strict=True)][:n_attributes]:
         groups = groups_of(tree)
         n_groups = int(groups.max()) + 1
         cell = owner * n_groups + groups[rank[all_of_them.symbol]]

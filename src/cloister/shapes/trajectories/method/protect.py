@@ -30,8 +30,18 @@ from cloister.shapes.trajectories.format.data import (
 from cloister.shapes.trajectories.format.domain import ValueTree
 
 from .figures import measure, outcomes_of, within
-from .problem import Alignment, AnonymizedTrajectories, Problem, ProtectedTrajectories, build_problem, cut, side_by_side
+from .problem import (
+    Alignment,
+    AnonymizedTrajectories,
+    Problem,
+    ProtectedTrajectories,
+    Trees,
+    build_problem,
+    cut,
+    side_by_side,
+)
 
+NODES = ("code", "age", "detail")  # How the nodes of attributes are called
 MOST_PRICES = 2**30  # What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each
 # From domain, what makes the sequences of each block, k and l to the clusters of each block, as `group` finds them
 ClusterBlocks = Callable[[Domain, Sequence[Callable[[], Sequences]], int, int], list[Groups]]
@@ -71,16 +81,19 @@ def anonymize(
         raise NoSafeRelease(
             f"There are {trajectories.n_patients} patients, fewer than k = {request.k}. Give a smaller k, or more data."
         )
-    codes = request.code_hierarchy.bind("code", trajectories.vocabulary)
-    ages = request.age_hierarchy.bind("age", trajectories.age_values)
-    trees = ValueTree.of(codes, trajectories.vocabulary), ValueTree.of(ages, trajectories.age_values)
+    hierarchies = [request.code_hierarchy, request.age_hierarchy, request.detail_hierarchy]
+    given = [hierarchy for hierarchy in hierarchies if hierarchy is not None]
+    trees = tuple(
+        ValueTree.of(hierarchy.bind(name, values), values)
+        for hierarchy, (name, values, _) in zip(given, trajectories.columns, strict=True)
+    )
     return anonymize_under(trajectories, request, trees, attributes, threads=threads, cluster=cluster)
 
 
 def anonymize_under(
     trajectories: Trajectories,
     request: TrajectoriesRequest,
-    trees: tuple[ValueTree, ValueTree],
+    trees: Trees,
     attributes: Attributes | None = None,
     *,
     threads: int | None = None,
@@ -146,11 +159,12 @@ class FoundClusters:
     patient: Integers  # (n_patients,) int64, patients cluster by cluster
     size: Integers  # (n_clusters,) int64
     offsets: Integers  # (n_clusters + 1,) int64, where each cluster's sequence begins
-    # code, age: int32, nodes
+    # code, age, detail: int32, nodes
     code: Numbers
     age: Numbers
+    detail: Numbers
     position: Numbers  # (n_pairs,) int32, where each pair of the original went, -1: suppressed
-    gained: Integers  # (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
+    gained: Integers  # (n_clusters, 3) int64, leaves that codes, ages and details gained, as the paper counts them
 
     def cluster_of(self) -> Numbers:
         """Return the cluster of each patient, (n_patients,) int32."""
@@ -169,9 +183,8 @@ class FoundClusters:
         old = begin + self.position[there]
         position = self.position.copy()
         position[there] = np.where(dropped[old], -1, kept_before[old] - kept_before[begin])
-        return replace(
-            self, offsets=kept_before[self.offsets], code=self.code[~dropped], age=self.age[~dropped], position=position
-        )
+        nodes = {name: getattr(self, name)[~dropped] for name in NODES}
+        return replace(self, offsets=kept_before[self.offsets], position=position, **nodes)
 
 
 def gather(problem: Problem, contents: Sequence[Integers], groups: Sequence[Groups]) -> FoundClusters:
@@ -185,10 +198,9 @@ def gather(problem: Problem, contents: Sequence[Integers], groups: Sequence[Grou
         patient,
         np.concatenate([found.size for found in groups]),
         starts_of(np.concatenate([found.length for found in groups])),
-        np.concatenate([found.code for found in groups]),
-        np.concatenate([found.age for found in groups]),
-        position,
-        np.concatenate([found.gained for found in groups]),
+        position=position,
+        gained=np.concatenate([found.gained for found in groups]),
+        **{name: np.concatenate([getattr(found, name) for found in groups]) for name in NODES},
     )
 
 
@@ -196,12 +208,15 @@ def release(
     problem: Problem, clusters: FoundClusters, k: int, *, drop_empty: bool
 ) -> tuple[AnonymizedTrajectories, Alignment]:
     """Return the clusters in the order of their released rows, with the nodes of their labels."""
-    trees = problem.code_tree, problem.age_tree
-    if drop_empty:  # omit pairs whose code and age are both suppressed
-        no_code, no_age = (np.array([label == ROOT for label in tree.labels])[tree.released] for tree in trees)
-        clusters = clusters.without(no_code[clusters.code] & no_age[clusters.age], problem)
-    nodes = trees[0].released[clusters.code], trees[1].released[clusters.age]
-    found = AnonymizedTrajectories(k, *trees, clusters.size, clusters.offsets, *nodes)
+    trees, sides = problem.trees, (clusters.code, clusters.age, clusters.detail)
+    if drop_empty:  # omit pairs of which everything is suppressed
+        no_value = [np.array([label == ROOT for label in tree.labels])[tree.released] for tree in trees]
+        empty = np.logical_and.reduce([none[nodes] for none, nodes in zip(no_value, sides, strict=True)])
+        clusters = clusters.without(empty, problem)
+    code, age, detail = (tree.released[getattr(clusters, name)] for tree, name in zip(trees, NODES, strict=True))
+    found = AnonymizedTrajectories(k, *trees[:2], clusters.size, clusters.offsets, code, age)
+    if problem.detail_tree is not None:
+        found = replace(found, detail_tree=problem.detail_tree, details=detail)
     # Larger clusters first where rows are equal, then that of the first patient; code points sort as UTF-8 bytes.
     rows = [found.rows_of(cluster) for cluster in range(found.n_clusters)]
     least = np.minimum.reduceat(problem.place[clusters.patient], starts_of(clusters.size)[:-1])
@@ -215,8 +230,7 @@ class Cluster:
     """A cluster that may still grow: where the pairs of each patient went, what they have become, leaves gained."""
 
     position: dict[int, Numbers]
-    code: Numbers
-    age: Numbers
+    nodes: tuple[Numbers, ...]  # of codes, ages and details
     gained: Integers
 
     @property
@@ -248,10 +262,10 @@ def merge_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Di
     if not short:
         return clusters
     pairs = np.split(clusters.position, problem.offsets[1:-1])
-    codes, ages = (np.split(nodes, clusters.offsets[1:-1]) for nodes in (clusters.code, clusters.age))
+    nodes = zip(*(np.split(getattr(clusters, name), clusters.offsets[1:-1]) for name in NODES), strict=True)
     grown = {
-        number: Cluster({one: pairs[one] for one in part.tolist()}, codes[number], ages[number], gained)
-        for number, (part, gained) in enumerate(zip(parts, clusters.gained, strict=True))
+        number: Cluster({one: pairs[one] for one in part.tolist()}, own, gained)
+        for number, (part, own, gained) in enumerate(zip(parts, nodes, clusters.gained, strict=True))
     }
     while short:
         number = min(short, key=lambda each: int(place[grown[each].patients].min()))
@@ -265,11 +279,10 @@ def merge_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Di
     return FoundClusters(
         np.concatenate([cluster.patients for cluster in found]).astype(np.int64),
         np.array([len(cluster.position) for cluster in found], dtype=np.int64),
-        starts_of([cluster.code.size for cluster in found]),
-        np.concatenate([cluster.code for cluster in found]),
-        np.concatenate([cluster.age for cluster in found]),
-        np.concatenate([where[patient] for patient in range(len(where))]),
-        np.stack([cluster.gained for cluster in found]),
+        starts_of([cluster.nodes[0].size for cluster in found]),
+        position=np.concatenate([where[patient] for patient in range(len(where))]),
+        gained=np.stack([cluster.gained for cluster in found]),
+        **{name: np.concatenate([cluster.nodes[at] for cluster in found]) for at, name in enumerate(NODES)},
     )
 
 
@@ -320,22 +333,22 @@ def _partner(problem: Problem, grown: dict[int, Cluster], patients: list[int], d
     if not able:
         return others[min(range(len(others)), key=lambda at: (excess[at], first[at]))]
     chosen = [others[at] for at in able]
-    start = starts_of([each.code.size for each in chosen])
+    start = starts_of([each.nodes[0].size for each in chosen])
     sizes = np.array([len(each.position) if problem.domain.weighted else 1 for each in chosen], dtype=np.int64)
-    sequences = start, np.concatenate([each.code for each in chosen]), np.concatenate([each.age for each in chosen])
-    loss = distances(problem.domain, sequences, sizes, _ranks(problem, patients[0])).tolist()
+    nodes = tuple(map(np.concatenate, zip(*(each.nodes for each in chosen), strict=True)))
+    loss = distances(problem.domain, start, nodes, sizes, _ranks(problem, patients[0])).tolist()
     return chosen[min(range(len(able)), key=lambda at: (loss[at], first[able[at]]))]
 
 
-def _ranks(problem: Problem, patient: int) -> tuple[Numbers, Numbers]:
+def _ranks(problem: Problem, patient: int) -> tuple[Numbers, ...]:
     symbols = problem.symbols[problem.offsets[patient] : problem.offsets[patient + 1]]
-    return problem.code[symbols], problem.age[symbols]
+    return problem.code[symbols], problem.age[symbols], problem.detail[symbols]
 
 
 def _add(problem: Problem, cluster: Cluster, patient: int) -> None:
     ranks = _ranks(problem, patient)
     weight = len(cluster.position) if problem.domain.weighted else 1
-    match = align(problem.domain, (cluster.code, cluster.age), weight, ranks)[2]
+    match = align(problem.domain, cluster.nodes, weight, ranks)[2]
     kept = np.flatnonzero(match >= 0)
     place = np.full(match.size + 1, -1, dtype=np.int32)  # the last one, at -1, is of pairs that are suppressed
     place[kept] = np.arange(kept.size)
@@ -344,13 +357,13 @@ def _add(problem: Problem, cluster: Cluster, patient: int) -> None:
     cluster.position = {one: place[old] for one, old in cluster.position.items()} | {patient: own}
     lonely = match.size + own.size - 2 * kept.size
     nodes, gained = [], []
-    trees = (problem.code_tree, problem.domain.code), (problem.age_tree, problem.domain.age)
-    for (tree, branches), old, rank in zip(trees, (cluster.code, cluster.age), ranks, strict=True):
+    branches_of = problem.domain.code, problem.domain.age, problem.domain.detail
+    for tree, branches, old, rank in zip(problem.trees, branches_of, cluster.nodes, ranks, strict=True):
         leaves = branches.leaf[rank[match[kept]]].tolist()
         met = [tree.meet(node, leaf) for node, leaf in zip(old[kept].tolist(), leaves, strict=True)]
         nodes.append(np.array(met, dtype=np.int32))
         gained.append(2 * int(tree.leaves[met].sum()) - int(tree.leaves[old].sum()) + lonely * tree.n_values)
-    cluster.code, cluster.age = nodes
+    cluster.nodes = tuple(nodes)
     cluster.gained = cluster.gained + np.array(gained)
 
 
@@ -364,7 +377,7 @@ def check_groups(sequences: Sequences, found: Groups, k: int) -> None:
         and int(found.size.sum()) == found.member.size
         and found.position.size == most.size
         and bool(np.all((found.position >= -1) & (found.position < most)))
-        and found.code.size == found.age.size == int(found.length.sum())
+        and {getattr(found, name).size for name in NODES} == {int(found.length.sum())}
     )
     if not sound:
         raise InternalError("A block of trajectories was not clustered as it must be.")

@@ -14,7 +14,7 @@ from cloister.release.folder import read_data
 from cloister.release.head import ATTRIBUTES
 from cloister.release.release import DataFileRelease
 from cloister.results import Verdict
-from cloister.shapes.trajectories.format.data import AGE, CODE, ID, Integers, WrittenTrajectories
+from cloister.shapes.trajectories.format.data import AGE, CODE, DETAIL, ID, Integers, WrittenTrajectories
 from cloister.shapes.trajectories.format.request import GivenTrajectories
 
 from .problem import Alignment, AnonymizedTrajectories
@@ -73,7 +73,8 @@ def write_patients(
     rows = [released.rows_of(cluster) for cluster in range(released.n_clusters)]
     starts, cluster = starts_of([len(each) for each in rows]), alignment.cluster_of[order]
     lengths, number = np.diff(starts)[cluster], np.arange(1, order.size + 1)
-    texts = pl.DataFrame([pair for each in rows for pair in each], {CODE: pl.String, AGE: pl.String}, orient="row")
+    names = (CODE, AGE, DETAIL)[: len(released.columns)]
+    texts = pl.DataFrame([pair for each in rows for pair in each], dict.fromkeys(names, pl.String), orient="row")
     frame = pl.DataFrame({ID: np.repeat(number, lengths)}).hstack(texts[expand_runs(starts[cluster], lengths)])
     if attributes is None:
         return WrittenTrajectories(frame)

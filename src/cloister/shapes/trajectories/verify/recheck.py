@@ -14,7 +14,7 @@ from cloister.release.folder import read_tables
 from cloister.release.head import ATTRIBUTES
 from cloister.results import Verdict
 from cloister.settings.reading import how_read
-from cloister.shapes.trajectories.format.data import ID, Trajectories, WrittenTrajectories
+from cloister.shapes.trajectories.format.data import AGE, CODE, DETAIL, ID, Trajectories, WrittenTrajectories
 from cloister.shapes.trajectories.format.domain import FittedTrajectories, fit_hierarchies
 from cloister.shapes.trajectories.format.facts import DerivedTrajectories
 from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
@@ -33,13 +33,18 @@ class TrajectoriesOriginal:
     crosswalk: pl.DataFrame | None = None
     code_hierarchy: Hierarchy | None = None
     age_hierarchy: Hierarchy | None = None
+    detail_hierarchy: Hierarchy | None = None
 
     def fitted_as(self, manifest: TrajectoriesManifest) -> FittedTrajectories:
         """Return trajectories and hierarchies as they were for protection."""
         asked, columns = manifest.settings, manifest.columns
         codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, self.code_hierarchy, "code_hierarchy")
         ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, self.age_hierarchy, "age_hierarchy")
-        return fit_hierarchies(self.given.trajectories, codes, ages, asked.on_unknown_code)
+        details = None
+        if columns.detail is not None and asked.detail_hierarchy is not None:
+            given = asked.detail_hierarchy, columns.detail.hierarchy, self.detail_hierarchy
+            details = _hierarchy(*given, "detail_hierarchy")
+        return fit_hierarchies(self.given.trajectories, codes, ages, asked.on_unknown_code, details)
 
 
 ReleaseFolder = ReleaseUnderCheck[TrajectoriesManifest, WrittenTrajectories, Secret]
@@ -105,7 +110,8 @@ def read_original(request: Request, manifest: TrajectoriesManifest) -> Trajector
             usual_delimiter=settings.delimiter,
         )
     hierarchies = request.hierarchies
-    return TrajectoriesOriginal(given, request.secret(), hierarchies.get("code"), hierarchies.get("age"))
+    found = (hierarchies.get(name) for name in (CODE, AGE, DETAIL))
+    return TrajectoriesOriginal(given, request.secret(), *found)
 
 
 def _require_numbers(frame: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -135,7 +141,7 @@ def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, rele
         kept = np.unique(origin)
         n_left_out, origin = theirs.n_patients - kept.size, np.searchsorted(kept, origin)
         theirs, attributes = theirs.only(kept), None if attributes is None else attributes[kept]
-    return Secret(theirs, domain.codes, domain.ages, attributes, origin, None, n_left_out)
+    return Secret(theirs, domain.codes, domain.ages, attributes, origin, None, n_left_out, domain.details)
 
 
 def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hierarchy:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloister.release.head import ATTRIBUTES, DATA
-from cloister.shapes.trajectories.format.data import COLUMNS, ID, Diversity, WrittenTrajectories
+from cloister.shapes.trajectories.format.data import COLUMNS, DETAIL, ID, Diversity, WrittenTrajectories
 from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 from cloister.verification.script import Finding, Script, names_in_sql
 
@@ -25,12 +25,14 @@ class ExpectedGuarantee:
     k: int  # patients that share every trajectory
     drop_empty: bool = False  # whether pairs without code and age are omitted
     diversity: Diversity | None = None  # of sensitive codes: can be checked with the place of every pair alone
+    has_details: bool = False  # whether pairs have a detail besides code and age
 
 
 def guarantee_from(manifest: TrajectoriesManifest) -> ExpectedGuarantee:
     """Return the guarantee that a manifest states."""
     settings = manifest.settings
-    return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_requested())
+    has_details = settings.detail_hierarchy is not None
+    return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_requested(), has_details)
 
 
 def script_of(manifest: TrajectoriesManifest) -> Script:
@@ -51,9 +53,11 @@ def find_broken(released: WrittenTrajectories, guarantee: ExpectedGuarantee) -> 
 def _script(guarantee: ExpectedGuarantee, name: str, columns: Sequence[str] | None, delimiter: str | None) -> Script:
     """``name``: of the data file; ``columns``: of auxiliary attributes, if there are any."""
     attributes = {} if columns is None else {ID: ID} | names_in_sql(columns, FOLDER, ours=(ID,))
+    names = (*COLUMNS, DETAIL) if guarantee.has_details else COLUMNS
     facts = {
         "file": name,
-        "names": {name: name for name in COLUMNS},
+        "names": {name: name for name in names},
+        "columns": names[1:],
         "delimiter": delimiter,
         "attributes": attributes,
         "sorted_by": [name for column, name in attributes.items() if column != ID],

@@ -14,10 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.hierarchy.bound import ROOT, BoundHierarchy, Hierarchy
+from cloister.hierarchy.bound import ROOT, Hierarchy
 from cloister.results import Checks, Verdict
 from cloister.shapes.trajectories.format.data import (
-    AGE,
     CODE,
     ID,
     Diversity,
@@ -55,6 +54,12 @@ class Secret:
     # known
     position: Numbers | None = None
     n_left_out: int = 0  # patients that are not released, and not among these trajectories
+    details: Hierarchy | None = None  # None: pairs have no detail
+
+    @property
+    def hierarchies(self) -> tuple[Hierarchy, ...]:
+        """Those of codes, ages, and details if there are any."""
+        return (self.codes, self.ages) if self.details is None else (self.codes, self.ages, self.details)
 
 
 def verify(
@@ -101,24 +106,12 @@ def _check_sensitive_codes(checks: Checks, frame: pl.DataFrame, secret: Secret, 
     sensitive = np.array([code in diversity.codes for code in original.vocabulary], dtype=np.bool_)
     known = np.unique(original.owner[(secret.position >= 0) & sensitive[original.codes]])
     behind = pl.Series("behind\0", np.isin(secret.origin, known))
-    patients = frame.group_by(ID, maintain_order=True).agg(pl.struct(CODE, AGE).alias(KEY))
+    patients = frame.group_by(ID, maintain_order=True).agg(pl.struct(pl.exclude(ID)).alias(KEY))
     counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
     checks.require(
         not (counts["behind\0"] * diversity.l > counts[SIZE]).any(),
         f"a released code stands for a sensitive one of at most one in {diversity.l} patients who share a trajectory",
     )
-
-
-def _covering(hierarchy: BoundHierarchy, values: tuple[str, ...]) -> Covered:
-    """What each value of a column may be released as."""
-    above = dict(zip(hierarchy.values, zip(*hierarchy.labels, strict=True), strict=True))
-    return tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values)
-
-
-def _cover(covering: Covered, values: Numbers, labels: pl.Series) -> bool:
-    """Whether each label covers the value beside it."""
-    pairs = pl.DataFrame({"value": values, "label": labels}).unique()
-    return all(label in covering[value] for value, label in pairs.iter_rows())
 
 
 def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret) -> None:
@@ -128,12 +121,14 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     aside = f", {secret.n_left_out:,} aside who are left out" if secret.n_left_out else ""
     if not checks.require(as_many, f"there are as many patients as in the original{aside}"):
         return
-    codes, ages = labels_of(secret)
+    covered, names = labels_of(secret), [name for name, _, _ in secret.trajectories.columns]
+    if not checks.require(released.columns == names, "pairs have the attributes that they have in the original"):
+        return
     fits = _attributes_fit(released.attributes, secret)
     checks.require(fits, "auxiliary attributes are as in the original")
     if secret.origin is None:
         # Without the crosswalk nobody is compared with anybody; a label that covers no value at all was invented.
-        columns = ((CODE, codes), (AGE, ages))
+        columns = zip(names, covered, strict=True)
         held = [set(released.frame[name].unique()) <= frozenset().union(*labels) for name, labels in columns]
         checks.require(all(held), "every label covers a value of the original")
         return
@@ -141,18 +136,20 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     if not checks.require(is_once, f"every patient of the original is released once{aside}"):
         return
     if secret.position is None:
-        fits = _fit(released.frame, secret, codes, ages)
+        fits = _fit(released.frame, secret, covered)
         checks.require(fits, "every trajectory can be what its patient's pairs become, in their order")
         return
-    _check_pairs(checks, released.frame, secret, codes, ages)
+    _check_pairs(checks, released.frame, secret, covered)
 
 
-def labels_of(secret: Secret) -> tuple[Covered, Covered]:
-    """Return the allowed labels of codes and ages of the original."""
-    original = secret.trajectories
-    codes = secret.codes.bind("code", original.vocabulary)
-    ages = secret.ages.bind("age", original.age_values)
-    return _covering(codes, original.vocabulary), _covering(ages, original.age_values)
+def labels_of(secret: Secret) -> tuple[Covered, ...]:
+    """Return the allowed labels of codes, ages and perhaps details of the original."""
+    found = []
+    for hierarchy, (name, values, _) in zip(secret.hierarchies, secret.trajectories.columns, strict=True):
+        bound = hierarchy.bind(name, values)
+        above = dict(zip(bound.values, zip(*bound.labels, strict=True), strict=True))
+        found.append(tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values))
+    return tuple(found)
 
 
 def _attributes_fit(attributes: pl.DataFrame | None, secret: Secret) -> bool:
@@ -167,7 +164,7 @@ def _attributes_fit(attributes: pl.DataFrame | None, secret: Secret) -> bool:
     return is_place and found.equals(expected[origin])
 
 
-def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> None:
+def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, covered: tuple[Covered, ...]) -> None:
     """Place the kept pairs of the original beside the released rows, one by one."""
     original, position, origin = secret.trajectories, secret.position, secret.origin
     if position is None or origin is None or position.size != original.n_pairs:
@@ -185,7 +182,7 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Cov
     # A patient without any kept pair is in the file with one row of two roots, which stands for no pair.
     alone = frame.filter(pl.len().over(ID) == 1)
     told_nothing = np.zeros(original.n_patients, dtype=np.bool_)
-    told_nothing[alone.filter((pl.col(CODE) == ROOT) & (pl.col(AGE) == ROOT))[ID].to_numpy() - 1] = True
+    told_nothing[alone.filter(pl.all_horizontal(pl.exclude(ID) == ROOT))[ID].to_numpy() - 1] = True
     expected = n_kept[origin]
     standing_in = (expected == 0) & (rows == 1) & told_nothing
     if not checks.require(
@@ -203,42 +200,46 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Cov
         np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]),
         "every pair of the original that is not suppressed is where it was placed",
     )
-    is_code = _cover(codes, original.codes[source], paired[CODE])
-    checks.require(is_code, "every released code covers the code it replaces")
-    checks.require(_cover(ages, original.ages[source], paired[AGE]), "every released age covers the age it replaces")
+    for labels, (name, _, places) in zip(covered, original.columns, strict=True):
+        pairs = pl.DataFrame({"value": places[source], "label": paired[name]}).unique()
+        is_covered = all(label in labels[value] for value, label in pairs.iter_rows())
+        checks.require(is_covered, f"every released {name} covers the {name} it replaces")
 
 
-def _fit(frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> bool:
+def _fit(frame: pl.DataFrame, secret: Secret, covered: tuple[Covered, ...]) -> bool:
     """Whether the released pairs of each patient cover pairs of the original one after another."""
     if secret.origin is None:
         return False
     original = secret.trajectories
     starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=0)).tolist()
-    pairs_released = list(zip(frame[CODE].to_list(), frame[AGE].to_list(), strict=True))
-    pairs = list(zip(original.codes.tolist(), original.ages.tolist(), strict=True))
+    pairs_released = frame.drop(ID).rows()
+    pairs = list(zip(*(places.tolist() for _, _, places in original.columns), strict=True))
     bounds = original.offsets.tolist()
     for (start, end), patient in zip(pairwise([*starts, frame.height]), secret.origin.tolist(), strict=True):
         rows = pairs_released[start:end]
-        if rows == [(ROOT, ROOT)]:  # stands for no pair
+        if rows == [(ROOT,) * len(covered)]:  # stands for no pair
             continue
         # Each row must cover a pair after the one of the row before it; the earliest leaves most to those after it.
         events = iter(pairs[bounds[patient] : bounds[patient + 1]])
-        if not all(any(code in codes[known] and age in ages[at] for known, at in events) for code, age in rows):
-            return False
+        for row in rows:
+            over = (zip(row, event, covered, strict=True) for event in events)
+            if not any(all(label in labels[value] for label, value, labels in each) for each in over):
+                return False
     return True
 
 
 def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, secret: Secret | None, k: int) -> bool:
     """Return whether published losses follow from the files and, if it is given, from the original."""
     rows = released.frame.height
-    published = utility.ilm_exact, utility.alm_exact
-    least = utility.codes_suppressed / rows, utility.ages_suppressed / rows
+    published = utility.exact
+    suppressed = utility.codes_suppressed, utility.ages_suppressed, utility.details_suppressed
+    least = [count / rows for count in suppressed if count is not None]
     # A pair of which code or age is not released lost all of it, whatever the original was.
     if any(loss < low - ROUNDED for loss, low in zip(published, least, strict=True)):
         return False
     if secret is None:
         return True
-    held = secret.trajectories.codes, secret.trajectories.ages
+    held = [places for _, _, places in secret.trajectories.columns]
     # What is lost of the values that everybody has is not published either where others were omitted.
     all_common = not secret.n_left_out and all(
         values[own].all() for values, own in zip(common_values(secret, k), held, strict=True)
@@ -259,8 +260,8 @@ class ExactLoss:
     is_bound: bool
 
 
-def common_values(secret: Secret, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which codes and which ages of the original at least k patients have."""
+def common_values(secret: Secret, k: int) -> tuple[NDArray[np.bool_], ...]:
+    """Return which codes, ages and perhaps details of the original at least k patients have."""
     original = secret.trajectories
     owner = pl.Series("owner", original.owner)
 
@@ -270,20 +271,20 @@ def common_values(secret: Secret, k: int) -> tuple[NDArray[np.bool_], NDArray[np
         common[held.filter(pl.col("len") >= k)["value"].to_numpy()] = True
         return common
 
-    return of(original.codes, len(original.vocabulary)), of(original.ages, len(original.age_values))
+    return tuple(of(places, len(values)) for _, values, places in original.columns)
 
 
-def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple[ExactLoss, ExactLoss]:
-    """Return the mean loss of codes and of ages over the original pairs, for values that k patients have.
+def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple[ExactLoss, ...]:
+    """Return the mean losses of codes, ages and perhaps details over the original pairs, for values of k patients.
 
     Where each pair went need not be known: a row stands for one pair, and all others are suppressed. A patient without
     pairs is one row of `*`, which loses as much as the suppressed pair that it may be.
     """
     original = secret.trajectories
-    codes, ages = common_values(secret, k)
-    return (
-        _loss(released.frame[CODE], original.vocabulary, codes, secret.codes, original.n_pairs),
-        _loss(released.frame[AGE], original.age_values, ages, secret.ages, original.n_pairs),
+    columns = zip(original.columns, common_values(secret, k), secret.hierarchies, strict=True)
+    return tuple(
+        _loss(released.frame[name], values, common, hierarchy, original.n_pairs)
+        for (name, values, _), common, hierarchy in columns
     )
 
 
