@@ -159,6 +159,25 @@ def test_hierarchies_from_files(protect, cloister, tmp_path):
     assert (ran.code, "codes.csv, that is not in it. Give --code-hierarchy" in ran.err) == (2, True)
 
 
+def test_a_detail_of_each_pair(protect, cloister, tmp_path):
+    """It is released, checked, queried and attacked; a label that covers another ward is noticed with the original."""
+    (tmp_path / "wards.csv").write_text("w0;north;*\nw1;north;*\nw2;south;*\n")
+    words = ("--detail", "ward", "--detail-hierarchy", tmp_path / "wards.csv", "--weights", "0.1,0.1,0.8")
+    assert protect("-q", *words, "--crosswalk", tmp_path / "map.csv").code == 0
+    folder, wards = tmp_path / "release", ("--detail-hierarchy", tmp_path / "wards.csv")
+    compared = ("--original", tmp_path / "visits.csv", "--crosswalk", tmp_path / "map.csv", *wards)
+    lines = (folder / "data.csv").read_text().splitlines(keepends=True)
+    asked = [cloister("query", folder, "--pair", f"401@@{ward}", "--hierarchy", f"detail={wards[1]}", "--json")
+             for ward in ("north", "w0")]  # fmt: skip
+
+    assert lines[0] == "id,code,age,detail\n"
+    assert cloister("verify", folder).code == cloister("verify", folder, *compared).code == 0
+    assert cloister("attack", folder, *compared).code == 0
+    assert asked[0].json["answers"][0]["expected"] > asked[1].json["answers"][0]["expected"] > 0
+    resealed(folder, "data.csv", "".join(line.replace(",w2\n", ",w3\n") for line in lines))
+    assert cloister("verify", folder, *compared).code == 1
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -183,6 +202,11 @@ def test_hierarchies_from_files(protect, cloister, tmp_path):
         (("--code-hierarchy", "icd10"), 2, "distinct codes are not in the hierarchy icd10 (record"),
         (("--code-hierarchy", "nowhere.csv"), 2, "neither a hierarchy file"),
         (("--date", "age"), 2, "--date and --anchor"),
+        (("--detail", "ward"), 2, "Give both: --detail and --detail-hierarchy"),
+        (("--detail-hierarchy", "suppress"), 2, "Give both: --detail and --detail-hierarchy"),
+        (("--detail", "bed", "--detail-hierarchy", "suppress"), 2, "has no such column"),
+        (("--detail", "code", "--detail-hierarchy", "suppress"), 2, "cannot be two things at once"),
+        (("--detail", "ward", "--detail-hierarchy", "suppress", "--weights", "1,0"), 2, "Weights are three numbers"),
         (("--id", "ward", "--attributes", "samples.csv"), 2, "must have the same patients"),
         (("--custodian-dir", "release"), 2, "outside the release folder"),
     ],
