@@ -143,7 +143,7 @@ def _error(original: Trajectories, found: ProtectedTrajectories) -> float | None
     """AvgRE over pairs and sets of pairs that 1 % of the patients have (Appendix B), as recipients have it answered."""
     asked = request(2)
     files = write_patients(found.released, found.alignment, None, order_of(found.released, found.alignment, None))
-    book = codebook(files, asked.code_hierarchy.kind, asked.age_hierarchy.kind)
+    book = codebook(files, {"code": asked.code_hierarchy.kind, "age": asked.age_hierarchy.kind})
     pairs = ReleasedPairs.of(files.frame, book, {"code": asked.code_hierarchy, "age": asked.age_hierarchy})
     workload = frequent_pairs(original, 1, largest=LARGEST)
     return average_relative_error(pairs, workload, original.vocabulary, original.age_values)
