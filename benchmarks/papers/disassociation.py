@@ -195,12 +195,14 @@ def _matching(policy: UtilityPolicy, codes: CodeSets, original: Any, rebuilt: li
     constraints = policy.item_numbers(codes)
     if not constraints:
         return {"constraints": 0, "within": float("nan"), "within_several": float("nan"), "histogram": {}}
-    errors = matching_errors(original.matches(constraints), [sets.matches(constraints) for sets in rebuilt])
+    true, estimates = original.matches(constraints), [sets.matches(constraints) for sets in rebuilt]
+    errors = matching_errors(true, estimates)
     several = np.array([len(constraint) > 1 for constraint in constraints])
     return {
         "constraints": len(constraints),
         "several": int(several.sum()),
         "within": share_within(errors, 0.05),
+        "within_each": [share_within(matching_errors(true, [one]), 0.05) for one in estimates],
         "within_several": share_within(errors[several], 0.05),
         "histogram": error_histogram(errors),
         "lowest": float(errors.min()),
