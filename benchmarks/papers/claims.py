@@ -79,7 +79,7 @@ def ran(*words: str | Path) -> Cost:
     return Cost(passed, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20, process.returncode)
 
 
-OWN = ("steps", "records", "loss", "rounds", "before_suppression", "tried", "diversity")
+OWN = ("steps", "records", "loss", "rounds", "before_suppression", "tried", "diversity", "representativeness")
 """Figures for the custodian alone."""
 
 

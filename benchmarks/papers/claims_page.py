@@ -1,29 +1,31 @@
 """The words of the page of results; what stands in ``<!-- -->`` is put in from the numbers."""
 
-EARLIER = """These releases choose levels before suppression (the published way) and minimize the loss by leaves.
-[Claims](../claims.md) compares them with levels and suppression chosen together.
+EARLIER = """Rows and columns with a date were measured on that day with an earlier version. It chose levels before
+suppression (the published way, at most 5% flagged) and minimized the loss by leaves, so losses of both versions cannot
+be compared. [Claims](../claims.md) compares both ways on the same data.
 
 """
 
 PAGE = """# Claims: time, risk and utility
 
-<!-- earlier -->Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
+Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
 <!-- seconds --> seconds in all). Each release uses the plan that `cloister init claims` writes, unchanged: threshold
-0.05 (classes of 20), adversary power 5, at most 5% flagged before suppression, cells suppressed, flag-aware risk
+0.05 (classes of 20), adversary power 5, levels and suppressed labels chosen together, cells suppressed, flag-aware risk
 bounded. [claims.json](claims.json) contains all numbers and manifests.
 
-Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow Zipf's law,
-chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too, with less correlated claims.
-The method is that of El Emam et al. (2012), JMIR 14(1):e33, whose data are not available.
+<!-- earlier -->Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow
+Zipf's law, chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too, with less
+correlated claims. The method is that of El Emam et al. (2012), JMIR 14(1):e33, whose data are not available.
 
 **What did not hold** ([all items](../papers.md)). Equation (2) of the paper, the share of patients matched with a voter
 list, is too low: where everybody is unique, it gives the sampled share instead of 1. [Releases](../claims.md#attacks)
-state the exact share too. Diversities of columns are correlated up to 0.98 here, in the paper up to 0.46.
+state the exact share too. Diversities of columns are correlated up to <!-- most_alike --> here, in the paper up to
+0.46.
 
 ## Time and memory
 
 Times are those of complete commands: start, read, verify, write. Kernels were compiled beforehand. *Processors* are
-seconds summed over cores.
+seconds summed over cores. Other work ran at the same time, so commands took longer than on an idle machine.
 
 <!-- times -->
 
@@ -38,6 +40,8 @@ diversity p is 5. The higher power of recorded codes and of released labels is u
 ## Risk
 
 <!-- risks -->
+
+With levels and suppressed labels chosen together, the share flagged is no limit but a result.
 
 *Flags believed*: upper end of the interval for the flag-aware adversary. *Verified*: `cloister verify` simulated the
 adversary again and agreed within four standard errors. Suppression:
@@ -58,16 +62,17 @@ Chosen level / highest level (released labels):
 
 ## Excluded patients (Tables 1 to 4)
 
-Patients with codes on the exclusion list against the others, in percent, with the paper's tables added up to the same
-bands. The generator rarely draws these codes, so the share excluded says nothing about real patients. Shares that could
-identify fewer than 20 patients or claims are masked; data without any other share do not appear. The custodian gets the
-bands of the paper; the exact shares of DE-SynPUF were not recorded.
+Patients with codes on the exclusion list against the others, in percent, in the paper's bands. All these patients are
+synthetic, and DE-SynPUF is public, so small shares are stated exactly. A release masks them. The generator rarely draws
+the excluded codes. Synthetic patients do not show how excluded real patients differ.
+
+<!-- patients -->
 
 <!-- excluded -->
 
 ## Correlations between diversities (Table 5)
 
-100,000 generated patients (in italics the paper's, which range from -0.44 to 0.46).
+In italics the paper's, which range from -0.44 to 0.46.
 
 <!-- diversity -->
 

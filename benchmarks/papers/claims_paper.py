@@ -30,26 +30,18 @@ CLAIMS = (34, 11)
 """Section 3: median claims of an excluded and of a remaining patient."""
 
 
-def _together(parts: tuple[tuple[float, float], ...], first: int, last: int) -> tuple[float, float]:
-    chosen = parts[first:last]
-    return sum(one for one, _ in chosen), sum(other for _, other in chosen)
-
+STAY_BANDS = (
+    *("1 day", "2 days", "3 days", "4 days", "5 days", "6 days"),
+    *("1-2 weeks", "2-4 weeks", "4-8 weeks", "8-12 weeks", "12-26 weeks", "26+ weeks"),
+)
 
 VARIABLES: dict[str, Bands] = {
     "sex": SEX,
-    "age": {
-        "[0-19]": _together(DECADES, 0, 2),
-        "[20-39]": _together(DECADES, 2, 4),
-        "[40-59]": _together(DECADES, 4, 6),
-        "[60-79]": _together(DECADES, 6, 8),
-        "80+": DECADES[8],
-    },
-    "days since first claim": {
-        f"[{first}-{first + 3}) months": _together(MONTHS, first, first + 3) for first in (0, 3, 6, 9)
-    },
-    "length of stay": {"1": STAYS[0], "[2-6]": _together(STAYS, 1, 6), "7+": _together(STAYS, 6, 12)},
+    "age": {**{f"{10 * n}-{10 * n + 9}": pair for n, pair in enumerate(DECADES[:8])}, "80+": DECADES[8]},
+    "days since first claim": {f"{n}-{n + 1} months": pair for n, pair in enumerate(MONTHS)},
+    "length of stay": dict(zip(STAY_BANDS, STAYS, strict=True)),
 }
-"""Tables 1 to 4, added up to the bands that are released here."""
+"""Tables 1 to 4, with the bands of the custodian's figures."""
 
 DIVERSITY = {
     ("specialty", "place_of_service"): 0.461,
@@ -71,6 +63,11 @@ DIVERSITY = {
 """Table 5: correlations of diversities of the columns that our data have too."""
 
 
+SAME = {"hcpcs": "cpt", "specialty_proxy": "specialty"}
+"""Columns of DE-SynPUF that are compared with those of the paper."""
+
+
 def diversity_of(one: str, other: str) -> float | None:
     """Return the paper's correlation of two columns, in either order."""
+    one, other = SAME.get(one, one), SAME.get(other, other)
     return DIVERSITY.get((one, other), DIVERSITY.get((other, one)))

@@ -20,7 +20,7 @@ SMALL = ("2,000 generated", "30,000 generated")
 def write_page(found: Found, out: Path) -> None:
     """Write the page of results from its words and the tables."""
     rows = [row for row in found["rows"] if row["manifest"] is not None]
-    main = [row for row in rows if row["data"] not in SMALL]
+    main = [row for row in rows if not row["data"].startswith(SMALL)]
     parts = {
         **pages.measured_on(found),
         "earlier": EARLIER if any("max_suppression" in row["manifest"]["choice"] for row in rows) else "",
@@ -29,7 +29,9 @@ def write_page(found: Found, out: Path) -> None:
         "suppression": suppression(rows),
         "truncation": truncation(rows),
         "levels": by_column(main, level_told),
+        "patients": patients(rows),
         "excluded": excluded(rows),
+        "most_alike": f"{most_alike(rows):.2f}",
         "diversity": diversity(rows),
         "attacks": attacks(main),
     }
@@ -111,46 +113,74 @@ def level_told(row: Found, name: str) -> str:
 
 
 def excluded(rows: Sequence[Found]) -> str:
-    """Excluded against remaining patients, as Tables 1 to 4 have it."""
-    found = {row["data"]: row["manifest"]["representativeness"]["variables"] for row in rows[-3:]}
-    compared = {data: variables for data, variables in found.items() if _has_excluded(variables)}
-    bands = dict.fromkeys(
-        (name, band) for found in compared.values() for name in found for band in found[name]["shares"]
-    )
+    """Excluded against remaining patients, as Tables 1 to 4 have it: exact, since all these patients are made up."""
+    compared = {row["data"]: row["own"]["representativeness"] for row in _with_exact_shares(rows)}
+    every = [one["variables"] for one in compared.values()]
+    names = dict.fromkeys(name for variables in every for name in variables)
     heads = ["variable", "", *(f"{data}: {group}" for data in (*compared, "paper") for group in GROUPS)]
     lines = []
-    for name, band in bands:
-        if band == "missing":
-            continue
-        both = [found.get(name, {}).get("shares", {}).get(band, [None, None]) for found in compared.values()]
-        printed = [f"{one:.2f}" for one in VARIABLES.get(name, {}).get(band, ())] or ["", ""]
-        lines.append(
-            [name, band, *("" if one is None else f"{100 * one:.2f}" for pair in both for one in pair), *printed]
-        )
-    for name in dict.fromkeys(name for name, _ in bands):
-        tests = [found.get(name, {}) for found in compared.values()]
-        if any(test.get("statistic") is not None for test in tests):
-            told = [(symbol, test.get(key)) for test in tests for symbol, key in (("D", "statistic"), ("p", "p_value"))]
-            cells = ["" if value is None else f"{symbol} {value:.3g}" for symbol, value in told]
+    for name in names:
+        for band in dict.fromkeys(band for variables in every for band in _counts(variables, name)):
+            printed = [f"{one:.2f}" for one in VARIABLES.get(name, {}).get(band, ())] or ["", ""]
+            lines.append([name, band, *(cell for own in every for cell in _pair(_counts(own, name), band)), *printed])
+    for name in names:
+        tests = [variables.get(name, {}) for variables in every]
+        told = [(symbol, test.get(key)) for test in tests for symbol, key in (("D", "statistic"), ("p", "p_value"))]
+        if any(value is not None for _, value in told):
+            cells = ["" if value is None else f"{symbol} {value:.2g}" for symbol, value in told]
             lines.append([name, "Kolmogorov-Smirnov", *cells, "", "p < 0.0001"])
-    medians = [
-        f"{row['manifest']['representativeness'][f'median_claims_{group}']:g}"
-        for row in rows[-3:]
-        if row["data"] in compared
-        for group in ("excluded", "released")
-    ]
-    lines.append(["claims of a patient", "median", *medians, *CLAIMS])
-    return table(heads, lines)
+    medians = [f"{one[f'median_claims_{group}']:g}" for one in compared.values() for group in GROUPS]
+    return table(heads, [*lines, ["claims of a patient", "median", *medians, *CLAIMS]])
 
 
-def _has_excluded(variables: Found) -> bool:
-    """Whether any share of excluded patients is published."""
-    return any(pair[0] is not None for variable in variables.values() for pair in variable.get("shares", {}).values())
+def patients(rows: Sequence[Found]) -> str:
+    """How many patients are excluded, of those with claims."""
+    lines = []
+    for row in _with_exact_shares(rows):
+        sexes = row["own"]["representativeness"]["variables"]["sex"]["excluded and remaining"]
+        n_excluded, n_remaining = (sum(one) for one in zip(*sexes.values(), strict=True))
+        part = pages.share(n_excluded / (n_excluded + n_remaining))
+        lines.append([row["data"], f"{n_excluded:,}", f"{n_remaining:,}", part])
+    return table(["patients with claims", "excluded", "remaining", "share excluded"], lines)
+
+
+def _with_exact_shares(rows: Sequence[Found]) -> list[Found]:
+    """The largest data of each kind, without rows of earlier versions, which had masked shares alone."""
+    return [row for row in rows[-3:] if "representativeness" in row["own"]]
+
+
+def _counts(variables: Found, name: str) -> Mapping[str, Sequence[int]]:
+    counts: Mapping[str, Sequence[int]] = variables.get(name, {}).get("excluded and remaining", {})
+    return {band: pair for band, pair in counts.items() if any(pair)}
+
+
+def _pair(counts: Mapping[str, Sequence[int]], band: str) -> list[str]:
+    """The shares of a band in percent, of the excluded and of the remaining."""
+    if band not in counts:
+        return ["", ""]
+    totals = [sum(one) for one in zip(*counts.values(), strict=True)]
+    return [f"{100 * n / total:.2f}" if total else "" for n, total in zip(counts[band], totals, strict=True)]
 
 
 def diversity(rows: Sequence[Found]) -> str:
-    """Correlations of the largest generated data."""
-    found = rows[-3]["own"]["diversity"]
+    """Correlations between the diversities of columns: the largest generated data, and both pairs of DE-SynPUF."""
+    parts = [f"{row['data']}:\n\n{_correlations(row['own']['diversity'])}" for row in rows[-3:]]
+    return "\n\n".join(parts)
+
+
+def most_alike(rows: Sequence[Found]) -> float:
+    """The highest correlation of two different columns in any of the data."""
+    every = [row["own"]["diversity"] for row in rows[-3:]]
+    return max(
+        value
+        for found in every
+        for name, own in found.items()
+        for other, value in own.items()
+        if name != other and value is not None
+    )
+
+
+def _correlations(found: Mapping[str, Mapping[str, float | None]]) -> str:
     lines = [
         [
             name,
