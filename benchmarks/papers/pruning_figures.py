@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.pruning_tables import ONE_THREAD, Outcome, Results
+from benchmarks.papers.pruning_tables import ONE_THREAD, Outcome, Results, optima
 
 Points = list[dict[str, Any]]
 
@@ -78,12 +78,6 @@ def _to_best(results: Results) -> Points:
         for o in _all(results, "course")
         if o["finished"] and o["seconds"] > 0
     ]
-
-
-def optima(results: Results) -> dict[tuple[str, int], float]:
-    """Best loss of each table and number of columns, as proven by `optimal`."""
-    found = _all(results, "whole", "dimensions")
-    return {(o["table"], o["columns"]): o["loss"] for o in found if o["search"] == ONE_THREAD and o["finished"]}
 
 
 def _over_time(results: Results) -> Points:

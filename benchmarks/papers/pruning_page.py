@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks import pages
-from benchmarks.papers.pruning_figures import draw, optima
+from benchmarks.papers.pruning_figures import draw
 from benchmarks.papers.pruning_tables import (
     ONE_THREAD,
     Outcome,
@@ -13,7 +13,9 @@ from benchmarks.papers.pruning_tables import (
     between,
     dimensions,
     heuristic,
+    longer,
     memory,
+    optima,
     prediction,
     properties,
     prose,
@@ -71,7 +73,7 @@ def write_page(results: Results, out: Path) -> None:
     parts += in_short(results)
     parts += [*answers(results), *stores(results), *properties(results)]
     parts += [*dimensions(results), *figures.get("pruning-figure-6", [])]
-    parts += [*memory(results), *figures.get("pruning-figure-5", []), *prediction(results)]
+    parts += [*longer(results), *memory(results), *figures.get("pruning-figure-5", []), *prediction(results)]
     parts += ["## When BFS finds its best\n"] if "pruning-figure-7a" in figures else []
     parts += [*figures.get("pruning-figure-7a", []), *figures.get("pruning-figure-7b", [])]
     parts += [*heuristic(results), *arx(results), DIFFERENT]
