@@ -1,0 +1,162 @@
+"""The values that each cell of a released column may stand for, as a range of positions.
+
+Positions number the possible values of a column: numbers and days in equal steps, names in the order of their
+hierarchy, in which the values below a label are adjacent. So each label admits the positions from a first to a last
+one, whatever the hierarchy. All follows from the released files (`cloister.recipients.labels`):
+
+* A range admits the numbers and days inside it, with as many decimals as the column has. An open range ends where the
+  widest closed range of the column would.
+* A group admits the values that its hierarchy file lists below it; of other hierarchies the finest labels that the
+  release contains below it. If none is known, it admits itself alone, and stays a label.
+* ``*`` admits all values of the column: of numbers its range, or its single values if it has no ranges.
+* An empty cell is a missing value. ``*`` admits missing values if the codebook states that the column has some.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from cloister.hierarchy import ROOT
+from cloister.io.other_files import typed_texts
+
+from .labels import Label, LabelledColumn, Mask, Places, RangeLabels
+
+MOST_STEPS = 2.0**52  # positions that a number of 64 bits distinguishes
+FIRST_DAY = 719_163  # of 1970 as an ordinal
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AdmittedColumn:
+    """The positions that each cell admits, and the value at each position.
+
+    Attributes
+    ----------
+    first, last : (n_rows,) the cell admits the positions between, both included; equal if its value is known
+    missing : the position of a missing value, after all others
+    named : the value at each position, null at ``missing``; None if positions are numbers or days in steps
+    scale : steps in a number
+    """
+
+    name: str
+    first: Places
+    last: Places
+    missing: int
+    named: pl.Series | None = None
+    is_date: bool = False
+    scale: int = 1
+
+    @property
+    def is_open(self) -> Mask:
+        """Whether a cell admits several values: (n_rows,)."""
+        return self.first < self.last
+
+    @cached_property
+    def is_any(self) -> Mask:
+        """Whether a cell admits all that any other does, so that its label says nothing: (n_rows,)."""
+        is_widest = (self.first == self.first.min(initial=self.missing)) & (self.last == self.last.max(initial=0))
+        found: Mask = is_widest & self.is_open
+        return found
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether the order of the positions means nothing."""
+        return self.named is not None and isinstance(self.named.dtype, pl.Enum)
+
+    def values(self, at: Places) -> pl.Series:
+        """Return the values at positions (n_rows,): numbers as numbers, dates as dates, names as an Enum."""
+        if self.named is not None:
+            return self.named.gather(at).alias(self.name)
+        gone = pl.Series(at == self.missing)
+        if self.is_date:
+            return pl.Series(self.name, at - FIRST_DAY).cast(pl.Int32).cast(pl.Date).set(gone, None)
+        return pl.Series(self.name, at if self.scale == 1 else at / self.scale).set(gone, None)
+
+    def start(self, rng: np.random.Generator) -> Places:
+        """Draw a first position for each cell, the narrower labels first: (n_rows,).
+
+        The cells of a label count as evenly spread in it, next to the cells of narrower labels inside.
+        """
+        at = uniform(self.first, self.last, rng)
+        width = self.last - self.first
+        tier = np.ceil(np.log2(width + 1.0))
+        _, label, sizes = np.unique(
+            np.column_stack([self.first, self.last]), axis=0, return_inverse=True, return_counts=True
+        )
+        for one in np.unique(tier[width > 0]):
+            cells, placed = np.flatnonzero(tier == one), np.sort(at[tier < one])
+            begin = np.searchsorted(placed, self.first[cells])
+            inside = np.searchsorted(placed, self.last[cells], "right") - begin
+            is_drawn = rng.random(cells.size) * (inside + sizes[label[cells]]) < inside
+            chosen = (begin + (rng.random(cells.size) * inside).astype(np.int64))[is_drawn]
+            at[cells[is_drawn]] = placed[chosen]
+        return at
+
+
+def uniform(first: Places, last: Places, rng: np.random.Generator) -> Places:
+    """Draw a position evenly between two, both included."""
+    return first + (rng.random(first.size) * (last - first + 1)).astype(np.int64)
+
+
+def admit(column: LabelledColumn) -> AdmittedColumn:
+    """Return what the cells of a released column admit."""
+    ranges = [low != high for label, (low, high) in zip(column.labels, column.ends, strict=True) if label != ROOT]
+    return _in_steps(column) if column.is_measured and any(ranges) else _by_name(column)
+
+
+def _in_steps(column: LabelledColumn) -> AdmittedColumn:
+    """Return the positions of numbers or days in ranges."""
+    known = RangeLabels.of(column)
+    single = np.array([low is not None and low == high for low, high in column.ends], dtype=np.bool_)
+    recorded = np.array([column._number(low) or 0.0 for low, _ in column.ends])  # with decimals
+    is_below = known.is_half_open & ~single
+    low, high = (np.where(single, recorded, ends) for ends in (known.low, known.high))
+    reach = max(float((high - low)[np.isfinite(low) & np.isfinite(high)].max(initial=0)), 1.0)
+    is_any, gone = np.isinf(low) & np.isinf(high), np.isnan(low)
+    low, high = np.where(np.isinf(low), high - reach, low), np.where(np.isinf(high), low + reach, high)
+    ends = [end for pair in column.ends for end in pair if end is not None and column.kind == "number"]
+    scale = _scale(ends, float(np.abs([low[~gone & ~is_any], high[~gone & ~is_any]]).max()))
+    first = np.ceil(np.round(np.where(is_any | gone, 0, low) * scale, 3)).astype(np.int64)
+    last = np.floor(np.round(np.where(is_any | gone, 0, high) * scale, 3)).astype(np.int64) - is_below
+    last = np.maximum(first, last)
+    missing = int(last[~is_any & ~gone].max()) + 1
+    first[is_any], last[is_any] = first[~is_any & ~gone].min(), missing - (not gone.any())
+    first[gone] = last[gone] = missing
+    at = column.place
+    return AdmittedColumn(column.name, first[at], last[at], missing, None, column.kind == "date", scale)
+
+
+def _scale(texts: Iterable[str], most: float) -> int:
+    """Return the steps in a number that the decimals of all texts need, as far as positions distinguish them."""
+    decimals = max((-int(Decimal(text).as_tuple().exponent) for text in texts), default=0)
+    while decimals > 0 and most * 10.0**decimals > MOST_STEPS:
+        decimals -= 1
+    return int(10 ** max(decimals, 0))
+
+
+def _by_name(column: LabelledColumn) -> AdmittedColumn:
+    """Return the positions of single values and of names."""
+    labels = {label for label in column.labels if label is not None} - {ROOT}
+    found = labels | {*column.paths.leaves} - {column.paths.as_listed(None)} if not column.is_measured else labels
+    above = {one: () if column.is_measured else tuple(column.paths.above(one)) for one in found}
+    groups = {group for each in above.values() for group in each}
+    finest = sorted((one for one in found if one not in groups), key=lambda one: (*reversed(above[one]), one))
+    if column.is_measured:
+        finest.sort(key=lambda one: column._number(one) or 0.0)
+    runs: dict[Label, list[int]] = {}
+    for place, value in enumerate(finest):
+        for label in {value, *above[value]}:
+            run = runs.setdefault(label, [place, place])
+            run[1] = place if run[1] >= place - 1 else run[1]
+    missing = len(finest)
+    runs[None] = [missing, missing]
+    runs[ROOT] = [0, missing if None in column.labels else max(missing - 1, 0)]
+    ends = np.array([runs[label] for label in column.labels], dtype=np.int64).reshape(-1, 2)
+    values = typed_texts(pl.Series(column.name, finest, pl.String)) if column.is_measured and finest else None
+    if values is None or values.dtype == pl.String:
+        values = pl.Series(column.name, finest, pl.Enum(finest))
+    named = values.extend_constant(None, 1)
+    return AdmittedColumn(column.name, ends[column.place, 0], ends[column.place, 1], missing, named)

@@ -1,0 +1,250 @@
+"""Complete tables drawn inside the labels of a release: multiple imputation by chained trees.
+
+Each cell of a quasi-identifier with several admitted values (`cloister.recipients.admitted`) is drawn among them. A
+first draw ignores the other columns. Then, for `ROUNDS` rounds, the cells of each column are drawn again, given all
+other columns:
+
+* Names, and ``*`` of numbers: a tree predicts the column, and a cell takes the value of a random record in its leaf,
+  among the values that its label admits.
+* Numbers and days in a range: of values of random records that the range admits, one that the other columns make
+  likely. A tree alone would leave the values inside a range unrelated to the other columns.
+
+Both learn from a bootstrap sample of the records whose label is not ``*``, a new one for each draw, so that the
+tables differ as much as the data leave the model open. Recorded columns are predictors and never change.
+
+Source: van Buuren, Groothuis-Oudshoorn (2011), Journal of Statistical Software 45(3), for chained equations; Burgette,
+Reiter (2010), American Journal of Epidemiology 172(9), for trees. New here: a draw is limited to the label of its cell,
+imputed values are drawn, too, a leaf without an admitted value takes the nearest leaf that has one, and trees see the
+prediction by least squares as one more column.
+
+Everything is computed from released files and a seed, so the guarantee of the release stays: whoever has the release
+can compute the tables, and they reveal nothing that it does not.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.release.manifest import codes_of
+from cloister.settings.constraints import Interval, check_value
+from cloister.settings.run_options import SEED
+from cloister.shapes.table.format.manifest import TableManifest
+from cloister.shapes.table_with_codes.format.data import PRESENT
+from cloister.shapes.table_with_codes.method.protect import with_reconstruction
+
+from .admitted import AdmittedColumn, admit, uniform
+from .answers import Answers, ChunkAnswers, TableAnswers
+from .labels import LabelledColumn, Places
+
+ROUNDS = 5
+MOST_LEARNT = 4_000  # records from which one tree learns its questions
+SMALLEST_LEAF = 10
+MOST_CLASSES = 20  # names of more values are predicted by their place in the hierarchy
+CANDIDATES = 8  # values of which a range takes one
+TABLES = Interval(int, 1, 1000)
+EXTRA = 'pip install "cloister[analysis]"'
+Features = NDArray[np.float64]
+Predictor = tuple[Places, bool]
+"""A number for each value, and whether its order means nothing."""
+
+
+def complete_tables(
+    answers: Answers, manifest: TableManifest, frame: pl.DataFrame, n: int, seed: int
+) -> Iterator[pl.DataFrame]:
+    """Yield ``n`` complete tables of a release; ``frame`` is its table with columns in their types."""
+    check_value("n", n, TABLES)
+    check_value("seed", seed, SEED)
+    chunks = answers if isinstance(answers, ChunkAnswers) else None
+    table = answers if chunks is None else chunks.table
+    assert isinstance(table, TableAnswers)
+    if find_spec("sklearn") is None:
+        raise InputError(f"Imputation needs scikit-learn, which is not installed here. Install it: {EXTRA}.")
+    quasi = [name for name, column in manifest.quasi_identifiers.items() if column.average is None]
+    ids = [name for name, column in manifest.columns.items() if column.role == "identifier"]
+    codes = codes_of(manifest)
+    no_predictors = {*quasi, *ids, *(() if codes is None else [codes.column])}
+    recorded = [name for name in frame.columns if name not in no_predictors]
+    imputation = Imputation.of(frame, [table.column(name) for name in quasi], recorded)
+    for number in range(n):
+        complete = imputation.complete(seed, number)
+        if chunks is not None and codes is not None:
+            texts = table.frame.with_columns(
+                pl.when(pl.col(codes.column).is_not_null()).then(pl.lit(PRESENT)).alias(codes.column)
+            )
+            drawn = with_reconstruction(texts, codes.column, [*ids, None][0], chunks.counts.released, seed + number)
+            complete = complete.with_columns(drawn[codes.column])
+        yield complete
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Imputation:
+    """A released table that can be completed any number of times.
+
+    Attributes
+    ----------
+    frame : the table as recipients read it
+    order : (n_rows,) rows by their values, so that the order of the file changes nothing but which of equal rows is
+        which; the attributes below have this order
+    drawn : the columns whose cells have labels
+    recorded : the columns that predict only
+    """
+
+    frame: pl.DataFrame
+    order: Places
+    drawn: tuple[AdmittedColumn, ...]
+    recorded: tuple[Predictor, ...]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, labelled: Sequence[LabelledColumn], recorded: Sequence[str]) -> "Imputation":
+        """Prepare a table: its columns with labels, and the names of recorded columns that predict them."""
+        drawn = [admit(column) for column in labelled]
+        # ranks of values, missing first
+        ranks = [
+            (frame[name].rank("dense").fill_null(0).to_numpy().astype(np.int64), frame[name].dtype == pl.String)
+            for name in recorded
+        ]
+        ends = [end for column in drawn for end in (column.first, column.last)]
+        order = np.lexsort([np.arange(frame.height), *(rank for rank, _ in ranks), *ends])
+        names = [name for name in recorded if frame[name].dtype == pl.String]
+        return cls(
+            frame.with_columns(frame[name].cast(pl.Enum(frame[name].drop_nulls().unique().sort())) for name in names),
+            order,
+            tuple(replace(column, first=column.first[order], last=column.last[order]) for column in drawn),
+            tuple((rank[order], is_nominal) for rank, is_nominal in ranks),
+        )
+
+    def complete(self, seed: int, number: int = 0) -> pl.DataFrame:
+        """Return the complete table of a number; equal seeds and numbers give equal tables."""
+        rng = np.random.default_rng([seed, number])
+        at = [column.start(rng) for column in self.drawn]
+        n_open = [int(column.is_open.sum()) for column in self.drawn]
+        chained = [place for place in np.argsort(n_open, kind="stable").tolist() if n_open[place]]
+        for _ in range(ROUNDS):
+            for place in chained:
+                at[place] = self._redraw(place, at, rng)
+        back = np.argsort(self.order)
+        return self.frame.with_columns(
+            column.values(positions[back]) for column, positions in zip(self.drawn, at, strict=True)
+        )
+
+    def _redraw(self, place: int, at: Sequence[Places], rng: np.random.Generator) -> Places:
+        """Return new positions of a column, drawn from all others and the labels."""
+        column, own = self.drawn[place], at[place].copy()
+        others = [(one, column.is_nominal) for one, column in zip(at, self.drawn, strict=True)]
+        predictors = [*others[:place], *others[place + 1 :], *self.recorded]
+        known = np.flatnonzero(~column.is_any)
+        known = known if known.size >= 2 * SMALLEST_LEAF else np.arange(own.size)
+        learnt = known[rng.integers(0, known.size, own.size)]
+        features = np.column_stack([np.ones(own.size), *(_feature(one, own, learnt) for one in predictors)])
+        is_by_tree = column.is_open & (column.is_any | (column.named is not None))
+        for cells, draw in ((is_by_tree, draw_by_tree), (column.is_open & ~is_by_tree, draw_by_line)):
+            if cells.any():
+                own[cells] = draw(column, at[place], features, np.flatnonzero(cells), learnt, rng)
+        return own
+
+
+def draw_by_tree(
+    column: AdmittedColumn, own: Places, features: Features, cells: Places, learnt: Places, rng: np.random.Generator
+) -> Places:
+    """Draw cells from the leaves of a tree that predicts the column: (n_cells,)."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # slow to import
+
+    seen = np.column_stack([features, features @ _line(features, own, learnt)]).astype(np.float32)
+    is_class = column.is_nominal and 2 < np.unique(own).size <= MOST_CLASSES
+    grow = DecisionTreeClassifier if is_class else DecisionTreeRegressor
+    tree = grow(min_samples_leaf=SMALLEST_LEAF, random_state=int(rng.integers(2**31)))
+    leaf = tree.fit(seen[learnt[:MOST_LEARNT]], own[learnt[:MOST_LEARNT]]).apply(seen).astype(np.int64)
+    return draw_inside(column.first[cells], column.last[cells], leaf[cells], own[learnt], leaf[learnt], rng)
+
+
+def draw_by_line(
+    column: AdmittedColumn, own: Places, features: Features, cells: Places, learnt: Places, rng: np.random.Generator
+) -> Places:
+    """Draw cells of ranges: of `CANDIDATES` values that the label admits, one that the other columns make likely.
+
+    The likelihood of the other columns is, for each candidate, the density of the normal distribution around the
+    prediction by least squares, divided by that around the mean of the column: (n_cells,).
+    """
+    expected = features @ _line(features, own, learnt)
+    donors = np.sort(own[learnt])
+    first, last = (np.repeat(ends[cells], CANDIDATES) for ends in (column.first, column.last))
+    drawn = uniform(first, last, rng)
+    begin = np.searchsorted(donors, first)
+    found = np.searchsorted(donors, last, "right") - begin
+    chosen = begin + (rng.random(first.size) * found).astype(np.int64)
+    drawn[found > 0] = donors[chosen[found > 0]]
+    values = drawn.reshape(-1, CANDIDATES).astype(np.float64)
+    middle = float(donors.mean())
+    spread, rest = (max(float(np.mean((own[learnt] - one) ** 2)), 1e-9) for one in (middle, expected[learnt]))
+    weight = (values - middle) ** 2 / spread - (values - expected[cells][:, None]) ** 2 / rest
+    best = np.argmax(weight / 2 + rng.gumbel(size=values.shape), axis=1)
+    one_each: Places = drawn.reshape(-1, CANDIDATES)[np.arange(cells.size), best]
+    return one_each
+
+
+def _line(features: Features, target: Places, learnt: Places) -> Features:
+    """Return the weights by which least squares predict the target: (n_features,)."""
+    found: Features = np.linalg.lstsq(features[learnt], target[learnt].astype(np.float64))[0].astype(np.float64)
+    return found
+
+
+def _feature(predictor: Predictor, target: Places, learnt: Places) -> Features:
+    """Return a predictor as a number; of names, the mean of the target, or that of all if the name is rare."""
+    values, is_nominal = predictor
+    if not is_nominal:
+        return values.astype(np.float64)
+    n = np.bincount(values[learnt], minlength=int(values.max()) + 1)
+    total = np.bincount(values[learnt], target[learnt].astype(np.float64), n.size)
+    means = np.where(n >= SMALLEST_LEAF, total / np.maximum(n, 1), target[learnt].mean())
+    found: Features = means[values]
+    return found
+
+
+def draw_inside(
+    first: Places, last: Places, leaf: Places, donors: Places, leaf_of_donor: Places, rng: np.random.Generator
+) -> Places:
+    """Draw for each cell the value of a donor that its label admits, from its leaf or else from the nearest one.
+
+    Where no donor has an admitted value, all of them are equally likely.
+
+    Parameters
+    ----------
+    first, last, leaf : (n_cells,) what each cell admits, and its leaf
+    donors, leaf_of_donor : (n_donors,) values, and leaves
+
+    Returns
+    -------
+    (n_cells,) positions, each from ``first`` to ``last``
+    """
+    values, rank = np.unique(donors, return_inverse=True)
+    key = leaf_of_donor * (values.size + 1) + rank
+    order = np.argsort(key, kind="stable")
+    key, by_leaf = key[order], donors[order]
+    begin = np.searchsorted(key, leaf * (values.size + 1) + np.searchsorted(values, first))
+    found = np.searchsorted(key, leaf * (values.size + 1) + np.searchsorted(values, last, "right")) - begin
+    drawn = uniform(first, last, rng)
+    chosen = begin + (rng.random(first.size) * found).astype(np.int64)
+    drawn[found > 0] = by_leaf[chosen[found > 0]]
+    alone = np.flatnonzero(found == 0)
+    for low, high in np.unique(np.column_stack([first[alone], last[alone]]), axis=0):
+        cells = alone[(first[alone] == low) & (last[alone] == high)]
+        admitted = np.flatnonzero((low <= by_leaf) & (by_leaf <= high))
+        if admitted.size:
+            drawn[cells] = by_leaf[admitted[_in_nearest(leaf[cells], leaf_of_donor[order][admitted], rng)]]
+    return drawn
+
+
+def _in_nearest(leaf: Places, leaf_of_donor: Places, rng: np.random.Generator) -> Places:
+    """Return for each cell the place of a random donor in the nearest leaf that has one; donors are sorted by leaf."""
+    after = np.searchsorted(leaf_of_donor, leaf).clip(max=leaf_of_donor.size - 1)
+    before = (after - 1).clip(min=0)
+    is_before = np.abs(leaf_of_donor[before] - leaf) < np.abs(leaf_of_donor[after] - leaf)
+    nearest = leaf_of_donor[np.where(is_before, before, after)]
+    begin = np.searchsorted(leaf_of_donor, nearest)
+    found: Places = uniform(begin, np.searchsorted(leaf_of_donor, nearest, "right") - 1, rng)
+    return found
