@@ -1,9 +1,15 @@
 """Rubin's rules over several reconstructions."""
 
-from math import inf
+from math import inf, log
+from types import SimpleNamespace
 
+import numpy as np
+import pandas
 import pytest
+from lifelines import CoxPHFitter
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from statsmodels.formula import api as formula
 
 import cloister as cl
 
@@ -55,3 +61,67 @@ def test_what_cannot_be_pooled_is_refused(wrong):
     """One estimate, a missing variance or a share that is none ends with a sentence."""
     with pytest.raises(cl.InputError):
         cl.pool(**wrong)
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Three tables of one made-up study that differ in a column."""
+    rng = np.random.default_rng(0)
+    x, d = rng.normal(size=80), rng.random(80) < 0.5
+    found = [{"x": x + rng.normal(size=80) / 9, "d": d.astype(int), "t": rng.exponential(size=80)} for _ in range(3)]
+    return [pandas.DataFrame(one) for one in found]
+
+
+@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # of lifelines
+def test_fitted_results_are_pooled_term_by_term(frames):
+    """Each term of a model of statsmodels or lifelines is pooled as its estimates and variances are."""
+    logits = [formula.logit("d ~ x", frame).fit(disp=0) for frame in frames]
+    coxes = [CoxPHFitter().fit(frame, "t", "d") for frame in frames]
+    logit, cox = cl.pool(logits), cl.pool(coxes)
+
+    one = cl.pool([fit.params["x"] for fit in logits], [fit.cov_params()["x"]["x"] for fit in logits], complete=78)
+    assert logit["term"].to_list() == ["Intercept", "x"]
+    assert logit.row(1)[1:] == pytest.approx(
+        (one.estimate, one.standard_error, *one.interval, one.degrees_of_freedom, one.missing_information)
+    )
+    assert cox["term"].to_list() == ["x"]
+    assert cox["estimate"].item() == pytest.approx(np.mean([fit.params_["x"] for fit in coxes]))
+    assert 0 < cox["missing_information"].item() < 1
+
+
+def test_results_without_variances_have_a_mean_alone(frames):
+    """scikit-learn states no variances, so that there is no interval."""
+    fits = [LogisticRegression().fit(frame[["x"]], frame["d"]) for frame in frames]
+    found = cl.pool(fits)
+
+    assert found["term"].to_list() == ["x", "intercept"]
+    assert found["estimate"][0] == pytest.approx(np.mean([fit.coef_[0, 0] for fit in fits]))
+    assert found["lower"].null_count() == 2
+
+
+def test_pairs_are_pooled_as_numbers_are():
+    """Pairs of an estimate and a variance give a frame of one row."""
+    found, one = cl.pool([(1.0, 0.5), (2.0, 0.5)]), cl.pool([1.0, 2.0], [0.5, 0.5])
+
+    assert found.row(0)[1:3] == (one.estimate, one.standard_error)
+    assert one.missing_information == pytest.approx((1.5 + 2 / (one.degrees_of_freedom + 3)) / 2.5)
+    assert cl.pool([1.0, 2.0]).missing_information == 1.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [(["a", "b"], "neither of statsmodels"), ([(1.0, 1.0)], "1 estimates"), ([(1.0, 1.0), 2.0], "neither")],
+)
+def test_unknown_results_are_refused(wrong, message):
+    """Text, one result alone, and numbers among pairs end with a sentence."""
+    with pytest.raises(cl.InputError, match=message):
+        cl.pool(wrong)
+
+
+def test_results_with_different_terms_are_refused():
+    """A category that one table lacks is not pooled silently."""
+    fits = [
+        SimpleNamespace(params=pandas.Series({name: log(2)}), cov_params=lambda: np.ones((1, 1))) for name in ("a", "b")
+    ]
+    with pytest.raises(cl.InputError, match="different terms"):
+        cl.pool(fits)
