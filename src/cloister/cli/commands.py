@@ -252,6 +252,14 @@ COMMANDS = (
         "cloister query release --codes 401.9,250.00",
     ),
     Command(
+        "impute",
+        "impute.run_impute",
+        f"{OF_COMMANDS}:ImputeOptions",
+        "Write complete tables of a release, each cell drawn inside its label, for mice or Stata.\n\n"
+        "They are computed from the release and a seed alone. The release is verified first.",
+        "cloister impute release -n 20 --seed 0 --out imputed",
+    ),
+    Command(
         "run",
         "run.run_job",
         f"{OF_COMMANDS}:RunJobOptions",

@@ -270,6 +270,22 @@ class QueryOptions(SayingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ImputeOptions:
+    """Options of ``impute``."""
+
+    folder: Annotated[Path, Help("Release of a table, with or without codes.", option="RELEASE")]
+    n: Annotated[int, Help("Number of complete tables, 1 to 1000.", "N", "-n")] = 20
+    seed: Annotated[int, Help("Seed; equal seeds give equal tables.")] = 0
+    out: Annotated[Path, Help("New folder for the tables.", "DIR")]
+    format: Annotated[str, Help("Format of the file.", "csv|parquet")] = "csv"
+    hierarchies: Annotated[
+        tuple[str, ...], Help("Hierarchy file of a column. Repeatable.", "COLUMN=FILE", "--hierarchy")
+    ] = ()
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
     """Options of ``explore`` beside the options of ``protect``."""
 
