@@ -114,6 +114,7 @@ def run_examples(text, document):
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 @pytest.mark.sampled(3)
+@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # of lifelines
 def test_examples_run_and_print_what_is_shown(document, newcomer, capsys):
     """Every command and every piece of Python of a document runs, in order, and prints what the document shows."""
     for block in blocks(document):
