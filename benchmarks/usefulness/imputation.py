@@ -1,6 +1,6 @@
 """Whether pooled intervals from imputed tables contain the truth: coverage over made-up populations.
 
-    python -m benchmarks.usefulness.imputation [--populations 200] [--rows 1000] [--tables 20] [-k 5]
+    python -m benchmarks.usefulness.imputation [--populations 200] [--rows 1000] [--tables 10] [-k 5]
         [--methods default cluster]
 
 Each population has patients with age, sex, body mass index, region, a measured and a binary outcome, drawn from a model
@@ -80,7 +80,7 @@ def results(asked: argparse.Namespace, method: str) -> Iterator[tuple[Found, dic
 def main() -> None:
     """Print a table for each method."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, usual in (("populations", 200), ("rows", 1000), ("tables", 20)):
+    for name, usual in (("populations", 200), ("rows", 1000), ("tables", 10)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     parser.add_argument("-k", type=int, default=5)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["default"])
