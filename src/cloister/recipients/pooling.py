@@ -55,11 +55,13 @@ def pool(  # type: ignore[overload-overlap]  # numbers are objects, too, and com
     *,
     confidence: float = 0.95,
     complete: float = inf,
-) -> PooledEstimate: ...
+) -> PooledEstimate:
+    """Pool numbers."""
 
 
 @overload
-def pool(estimates: Sequence[object], *, confidence: float = 0.95, complete: float = inf) -> pl.DataFrame: ...
+def pool(estimates: Sequence[object], *, confidence: float = 0.95, complete: float = inf) -> pl.DataFrame:
+    """Pool fitted results, or pairs."""
 
 
 def pool(
