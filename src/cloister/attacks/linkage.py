@@ -138,7 +138,8 @@ def add_linkage(
     if not opened.is_known_who:
         raise InputError("Linkage begins at the record of a patient. Give ", setting("crosswalk"))
     given, name = _read(summaries, "summaries", words)
-    frame = join_attributes(given, opened.ids, name, None, "the original").frame
+    column = None if opened.ids is None else opened.ids.name
+    frame = join_attributes(given, opened.ids, name, column, "the original").frame
     persons = (frame, name) if register is None else _read(register, "register", words)
     demographics, people = _count_people(frame, *persons)
     return replace(opened, adversaries=(*opened.adversaries, *_linked(traces, frame, demographics, people)))

@@ -251,9 +251,9 @@ class QueryOptions(SayingOptions):
     pair: Annotated[
         tuple[str, ...],
         Help(
-            "For trajectories: a code at an age or in an age range, and perhaps with a detail; all pairs form one "
-            "query. Repeatable.",
-            "CODE[@AGE|@LOW-HIGH|@][@DETAIL]",
+            "For trajectories: a code at an age or in an age range, and perhaps with a detail (CODE@@DETAIL "
+            "at any age); all pairs form one query. Repeatable.",
+            "CODE[@AGE|@LOW-HIGH][@DETAIL]",
         ),
     ] = ()
     hierarchies: Annotated[

@@ -99,8 +99,8 @@ def _pair(text: str) -> tuple[object, ...]:
     found = PAIR.fullmatch(text)
     if found is None:
         raise InputError(
-            "--pair is CODE@AGE or CODE@LOW-HIGH, as 401@38-40; with a detail CODE@AGE@DETAIL, as 401@@surgery. An age "
-            "or detail that is left out may be any."
+            "--pair is CODE@AGE or CODE@LOW-HIGH, as 401@38-40; with a detail CODE@AGE@DETAIL, or "
+            "CODE@@DETAIL at any age, as 401@@surgery."
         )
     code, low, between, high, detail = found.groups()
     ages = None if low is None and high is None else (low or None, high or None) if between else low

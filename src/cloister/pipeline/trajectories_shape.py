@@ -31,7 +31,6 @@ from .output_paths import DATA, WORKLOAD_NOTE
 from .trajectories import TrajectoriesProtection
 
 USUAL_DIVERSITY = 2
-USUAL_WEIGHTS = TrajectoriesOptions.weights
 
 
 class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
@@ -118,19 +117,18 @@ def request_of(keywords: Keywords, policy: UtilityPolicy | None, trajectories: T
         code_hierarchy=usual_codes(trajectories) if codes is None else codes,
         age_hierarchy=USUAL_AGES if ages is None else ages,
         detail_hierarchy=details,
-        weights=_weights(keywords["weights"], has_details=details is not None),
+        weights=_weights(keywords.get("weights"), has_details=details is not None),
         diversity=diversity_of(*(keywords.get(name) for name in ("sensitive", "sensitive_codes", "diversity"))),
         constraints=() if policy is None else constraints_of(policy),
         policy=None if policy is None else policy.spec,
     )
 
 
-def _weights(weights: str | Sequence[Number], *, has_details: bool) -> tuple[Fraction, ...]:
-    """Weights as they are typed or given; if pairs have details and nothing was said, all weigh the same."""
-    given = weights.split(",") if isinstance(weights, str) else weights
-    if has_details and weights == USUAL_WEIGHTS:
-        given = ["1/3"] * 3
-    return weights_of(*given, of=3 if has_details else 2)
+def _weights(weights: str | Sequence[Number] | None, *, has_details: bool) -> tuple[Fraction, ...]:
+    """Weights as they are typed or given, by default equal ones."""
+    n = 3 if has_details else 2
+    given = weights.split(",") if isinstance(weights, str) else [f"1/{n}"] * n if weights is None else weights
+    return weights_of(*given, of=n)
 
 
 def _block(word: str | int) -> str | int:

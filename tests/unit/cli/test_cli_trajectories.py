@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 from tests.made.tampering import resealed, restated
 
+import cloister as cl
+
 CODES = ("250.00", "250.01", "401.1", "401.9", "V58.66", "E936.1")
 
 
@@ -178,6 +180,22 @@ def test_a_detail_of_each_pair(protect, cloister, tmp_path):
     assert cloister("verify", folder, *compared).code == 1
 
 
+def test_details_read_in_python_are_compared_in_python(cloister, tmp_path):
+    """A release that does not state the column of details says how to compare it with its original."""
+    (tmp_path / "stays.csv").write_text(
+        "id,code,age,ward\n" + "".join(f"{n},401,{40 + n},w{n % 2}\n" for n in range(6))
+    )
+    read = cl.Trajectories.read(tmp_path / "stays.csv", detail="ward")
+    cl.protect_trajectories(read, k=2, detail_hierarchy="suppress").write(tmp_path / "release")
+    told = cloister(
+        "verify", tmp_path / "release", "--original", tmp_path / "stays.csv", "--detail-hierarchy", "suppress"
+    )
+
+    assert told.code == 2
+    assert "Trajectories.read(FILE, detail=" in told.err
+    assert cl.verify_folder(tmp_path / "release", original=read, hierarchies={"detail": cl.suppress()}).holds
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -207,6 +225,7 @@ def test_a_detail_of_each_pair(protect, cloister, tmp_path):
         (("--detail", "bed", "--detail-hierarchy", "suppress"), 2, "has no such column"),
         (("--detail", "code", "--detail-hierarchy", "suppress"), 2, "cannot be two things at once"),
         (("--detail", "ward", "--detail-hierarchy", "suppress", "--weights", "1,0"), 2, "Weights are three numbers"),
+        (("--detail", "ward", "--detail-hierarchy", "suppress", "--weights", "0.5,0.5"), 2, "Weights are three"),
         (("--id", "ward", "--attributes", "samples.csv"), 2, "must have the same patients"),
         (("--custodian-dir", "release"), 2, "outside the release folder"),
     ],

@@ -178,7 +178,7 @@ def check_request(request: TableRequest) -> TableRequest:
     given = {"time_limit": request.time_limit, "merge_bound": request.merge_bound, "threads": request.threads}
     check_settings(TableOptions, given)
     if request.weights and not request.loss.takes_weights:
-        raise InputError(f"The loss {request.loss.name} looks at class sizes only: columns cannot be weighted in it.")
+        raise InputError(f"The loss {request.loss.name} is not a mean of columns: they cannot be weighted in it.")
     for column, weight in request.weights.items():
         if column not in request.quasi_identifiers:
             raise InputError(f"Column {column!r} has a weight but is no quasi-identifier.", column=column)

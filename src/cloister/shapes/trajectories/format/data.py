@@ -30,7 +30,7 @@ Number = str | int | float | Decimal | Fraction
 
 BEYOND_AGES = Decimal(10**9)
 FINEST = -400  # Places after the point of the first digit of an age, at most: enough for every floating-point number
-ODD_CODE = f"no text, empty, {ROOT} alone, which stands for any code in a release, or with a NUL character"
+ODD_CODE = f"no text, empty, {ROOT} alone, which stands for any value in a release, or with a NUL character"
 LARGEST = 2**31 - 1  # The largest number that a request may state
 # A weight as it may be typed, or as Python writes a small number
 WEIGHT = re.compile(
@@ -315,7 +315,7 @@ class TrajectoriesRequest:
     # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
     max_loss: float | None = None  # clusters that lose more in the mean of their pairs are omitted
-    drop_empty_pairs: bool = False  # omit pairs whose code and age are both suppressed (`*`, `*`)
+    drop_empty_pairs: bool = False  # omit pairs of which all is suppressed (`*`)
     diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
     constraints: tuple[CodeSetConstraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
     policy: str | None = None  # where these sets came from

@@ -35,15 +35,15 @@ class TrajectoriesSettings:
         Key(),
     ] = "a-gs"
     weights: Annotated[
-        str | tuple[float, ...],
+        str | tuple[float, ...] | None,
         Help(
-            "Weights of codes and ages in the loss; their sum is 1. With --detail three (default equal).",
-            "CODE,AGE",
+            "Weights of codes and ages in the loss, and with --detail of details; their sum is 1 (default equal).",
+            "CODE,AGE[,DETAIL]",
             typed=str,
         ),
         PAIR,
         Key(kind=tuple[float, ...]),
-    ] = "0.5,0.5"
+    ] = None
     cost: Annotated[str, Help("Count the loss of a merged pair once, or once per patient."), OneOf(*COSTS), Key()] = (
         "paper"
     )
@@ -124,7 +124,7 @@ class TrajectoriesSettings:
         Described("auto, off or a number of patients"),
         Key(kind=Literal["auto", "off"] | Annotated[int, Interval(int, 1)]),
     ] = "auto"
-    drop_empty_pairs: Annotated[bool, Help("Drop pairs whose code and age are both suppressed."), Key()] = False
+    drop_empty_pairs: Annotated[bool, Help("Drop pairs of which nothing but * is left."), Key()] = False
     max_loss: Annotated[
         float | None,
         Help("Suppress patients of clusters with a weighted loss above this share.", "SHARE"),

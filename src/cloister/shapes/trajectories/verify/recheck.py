@@ -102,6 +102,11 @@ def read_original(request: Request, manifest: TrajectoriesManifest) -> Trajector
     if not isinstance(given, GivenTrajectories):
         if not isinstance(given, str | Path):
             raise InputError("The original of trajectories is given as the file that they were read from.")
+        if manifest.columns.detail is not None and settings.input_columns.detail is None:
+            raise InputError(
+                "The release was made from Python and does not state which column of the file has the details. Give "
+                'the original from Python as well: Trajectories.read(FILE, detail="...").'
+            )
         given = read_given(
             given,
             EventColumns(**settings.input_columns.model_dump(), unit=settings.age_unit or "years"),
