@@ -227,7 +227,7 @@ class ReleasedData:
         -----
         *Guarantee*: that of the release. The tables are computed from its files and the seed alone, so that they reveal
         nothing that its labels do not. *Limits*: they are drawn, not recorded: never count or look up single patients
-        in them. Relations that labels hide are not brought back. *Cost*: at most 3 s a table of 12,000 x 10.
+        in them. Relations that labels hide are not brought back. *Cost*: about 2 s a table of 12,000 x 10.
         Source: see `cloister.recipients.imputation`.
 
         Examples
