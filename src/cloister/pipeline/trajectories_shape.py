@@ -127,8 +127,9 @@ def request_of(keywords: Keywords, policy: UtilityPolicy | None, trajectories: T
 def _weights(weights: str | Sequence[Number] | None, *, has_details: bool) -> tuple[Fraction, ...]:
     """Weights as they are typed or given, by default equal ones."""
     n = 3 if has_details else 2
-    given = weights.split(",") if isinstance(weights, str) else [f"1/{n}"] * n if weights is None else weights
-    return weights_of(*given, of=n)
+    if weights is None:
+        return weights_of(*[f"1/{n}"] * n, of=n)
+    return weights_of(*(weights.split(",") if isinstance(weights, str) else weights), of=n)
 
 
 def _block(word: str | int) -> str | int:
