@@ -213,8 +213,8 @@ class ReleasedData:
         -------
         list[pl.DataFrame]
             Each with the rows and columns of ``data``: numbers as numbers, dates as dates, text as categories (Enum).
-            Cells of single values, missing values and recorded columns are as released. Cells of which the release
-            says nothing are null. Groups of which it names no values stay labels: give ``hierarchies`` to `open`.
+            Cells of single values, missing values and recorded columns are as released. Cells whose values nothing in
+            the release limits are null. Groups of which it names no values stay labels: give ``hierarchies`` to `open`.
             Codes of a table with codes are those of `reconstruct`. Suppressed records, of which ``facts.left_out`` is
             the number, are not in the tables.
 

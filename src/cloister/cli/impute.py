@@ -8,8 +8,8 @@ from cloister.api.open import ReleasedData
 from cloister.api.open import open as open_release
 from cloister.cli.options import ImputeOptions
 from cloister.cli.output import say
+from cloister.cli.query import read_column_hierarchy
 from cloister.errors import InputError
-from cloister.hierarchy import hierarchy_file
 from cloister.io import Place, appearing, is_taken, write_csv, write_parquet, write_private
 from cloister.release.folder import release_around
 
@@ -20,7 +20,7 @@ README = """COMPLETE TABLES OF A RELEASE
 .imp  number of the table, 1 to {n}; 0 is the release, where cells with a label of several values are empty
 .id   number of the row, the same in each table
 
-WHY THIS TELLS NOTHING THAT THE RELEASE DOES NOT
+WHY THIS FILE REVEALS NO MORE THAN THE RELEASE
 Each cell is drawn among the values that its label admits. The draw uses the released files and the seed, and nothing
 else. Whoever has the release can compute this file, so it reveals nothing more, and the guarantee stays.
 
@@ -44,8 +44,7 @@ def run_impute(options: ImputeOptions) -> None:
         raise InputError(f"{options.out.name} exists already. Give another name, or remove it.")
     if release_around(options.out) is not None:
         raise InputError(f"{options.out.name} would be inside a release. Name another place.")
-    pairs = [text.partition("=")[::2] for text in options.hierarchies]
-    release = open_release(options.folder, hierarchies={column: hierarchy_file(file) for column, file in pairs})
+    release = open_release(options.folder, hierarchies=dict(map(read_column_hierarchy, options.hierarchies)))
     long = long_table(release, release.impute(options.n, options.seed))
     name = f"imputed.{options.format}"
     read = f'read.csv("{name}", check.names = FALSE)' if options.format == "csv" else f'arrow::read_parquet("{name}")'

@@ -24,7 +24,7 @@ def run_query(options: QueryOptions) -> None:
     release = open_release(
         options.folder,
         verify=not options.unverified,
-        hierarchies=dict(map(_hierarchy, options.hierarchies)),
+        hierarchies=dict(map(read_column_hierarchy, options.hierarchies)),
         privacy=options.privacy,
         visit=options.visit,
     )
@@ -107,8 +107,8 @@ def _pair(text: str) -> tuple[object, ...]:
     return (code, ages) if detail is None else (code, ages, detail)
 
 
-def _hierarchy(text: str) -> tuple[str, Hierarchy]:
-    """A column, and the hierarchy that its file has."""
+def read_column_hierarchy(text: str) -> tuple[str, Hierarchy]:
+    """Return a column, and the hierarchy that its file has, from COLUMN=FILE."""
     column, equals, file = text.partition("=")
     if not (column and equals and file):
         raise InputError("--hierarchy is COLUMN=FILE, as code=icd.csv.")

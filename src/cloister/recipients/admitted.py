@@ -56,7 +56,7 @@ class AdmittedColumn:
 
     @cached_property
     def is_any(self) -> Mask:
-        """Whether a cell admits all that any other does, so that its label says nothing: (n_rows,)."""
+        """Whether a cell admits all that any other does, so that its label limits nothing: (n_rows,)."""
         is_widest = (self.first == self.first.min(initial=self.missing)) & (self.last == self.last.max(initial=0))
         found: Mask = is_widest & self.is_open
         return found

@@ -382,7 +382,7 @@ def of_trajectories(
 ) -> Answers:
     """Return the answers from trajectories."""
     settings, columns = manifest.settings, manifest.columns
-    kinds = {name: column.hierarchy for name, column in columns.generalized.items()}
+    kinds = {name: column.hierarchy for name, column in columns.quasi_identifiers.items()}
     known = {
         name: parse_hierarchy(getattr(settings, f"{name}_hierarchy")) for name, kind in kinds.items() if kind != "file"
     }

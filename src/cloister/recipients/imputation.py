@@ -141,6 +141,8 @@ class Imputation:
         known = known if known.size >= 2 * SMALLEST_LEAF else np.arange(own.size)
         learnt = known[rng.integers(0, known.size, own.size)]
         features = np.column_stack([np.ones(own.size), *(_feature(one, own, learnt) for one in predictors)])
+        line = np.linalg.lstsq(features[learnt], own[learnt].astype(np.float64))[0].astype(np.float64)
+        features = np.column_stack([features, features @ line])
         is_by_tree = column.is_open & (column.is_any | (column.named is not None))
         for cells, draw in ((is_by_tree, draw_by_tree), (column.is_open & ~is_by_tree, draw_by_line)):
             if cells.any():
@@ -154,7 +156,7 @@ def draw_by_tree(
     """Draw cells from the leaves of a tree that predicts the column: (n_cells,)."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # slow to import
 
-    seen = np.column_stack([features, features @ _line(features, own, learnt)]).astype(np.float32)
+    seen = features.astype(np.float32)
     is_class = column.is_nominal and 2 < np.unique(own).size <= MOST_CLASSES
     grow = DecisionTreeClassifier if is_class else DecisionTreeRegressor
     tree = grow(min_samples_leaf=SMALLEST_LEAF, random_state=int(rng.integers(2**31)))
@@ -168,16 +170,12 @@ def draw_by_line(
     """Draw cells of ranges: of `CANDIDATES` values that the label admits, one that the other columns make likely.
 
     The likelihood of the other columns is, for each candidate, the density of the normal distribution around the
-    prediction by least squares, divided by that around the mean of the column: (n_cells,).
+    prediction by least squares, the last feature, divided by that around the mean of the column: (n_cells,).
     """
-    expected = features @ _line(features, own, learnt)
-    donors = np.sort(own[learnt])
+    expected, donors = features[:, -1], np.sort(own[learnt])
     first, last = (np.repeat(ends[cells], CANDIDATES) for ends in (column.first, column.last))
-    drawn = uniform(first, last, rng)
-    begin = np.searchsorted(donors, first)
-    found = np.searchsorted(donors, last, "right") - begin
-    chosen = begin + (rng.random(first.size) * found).astype(np.int64)
-    drawn[found > 0] = donors[chosen[found > 0]]
+    begin, end = np.searchsorted(donors, first), np.searchsorted(donors, last, "right")
+    drawn = _draw_donors(first, last, donors, begin, end, rng)
     values = drawn.reshape(-1, CANDIDATES).astype(np.float64)
     middle = float(donors.mean())
     spread, rest = (max(float(np.mean((own[learnt] - one) ** 2)), 1e-9) for one in (middle, expected[learnt]))
@@ -187,10 +185,14 @@ def draw_by_line(
     return one_each
 
 
-def _line(features: Features, target: Places, learnt: Places) -> Features:
-    """Return the weights by which least squares predict the target: (n_features,)."""
-    found: Features = np.linalg.lstsq(features[learnt], target[learnt].astype(np.float64))[0].astype(np.float64)
-    return found
+def _draw_donors(
+    first: Places, last: Places, donors: Places, begin: Places, end: Places, rng: np.random.Generator
+) -> Places:
+    """Draw for each cell one of the donors between two places; where there is none, any position from first to last."""
+    drawn, found = uniform(first, last, rng), end - begin
+    chosen = begin + (rng.random(first.size) * found).astype(np.int64)
+    drawn[found > 0] = donors[chosen[found > 0]]
+    return drawn
 
 
 def _feature(predictor: Predictor, target: Places, learnt: Places) -> Features:
@@ -226,11 +228,9 @@ def draw_inside(
     order = np.argsort(key, kind="stable")
     key, by_leaf = key[order], donors[order]
     begin = np.searchsorted(key, leaf * (values.size + 1) + np.searchsorted(values, first))
-    found = np.searchsorted(key, leaf * (values.size + 1) + np.searchsorted(values, last, "right")) - begin
-    drawn = uniform(first, last, rng)
-    chosen = begin + (rng.random(first.size) * found).astype(np.int64)
-    drawn[found > 0] = by_leaf[chosen[found > 0]]
-    alone = np.flatnonzero(found == 0)
+    end = np.searchsorted(key, leaf * (values.size + 1) + np.searchsorted(values, last, "right"))
+    drawn = _draw_donors(first, last, by_leaf, begin, end, rng)
+    alone = np.flatnonzero(begin == end)
     for low, high in np.unique(np.column_stack([first[alone], last[alone]]), axis=0):
         cells = alone[(first[alone] == low) & (last[alone] == high)]
         admitted = np.flatnonzero((low <= by_leaf) & (by_leaf <= high))

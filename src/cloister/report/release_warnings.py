@@ -123,7 +123,7 @@ def _lost(manifest: "GeneralizationManifest | TrajectoriesManifest") -> list[str
     """Return the warnings about codes, ages and details that lost most of their information."""
     if manifest.form == "generalization":
         return describe_largest_term(manifest.utility.largest_term, manifest.utility.codes)
-    lost = zip(manifest.columns.generalized, manifest.utility.exact, strict=True)
+    lost = zip(manifest.columns.quasi_identifiers, manifest.utility.exact, strict=True)
     return [
         f"{what} has lost {share:.0%} of its information in this release. Ask for a smaller k"
         for what, share in lost

@@ -35,6 +35,7 @@ def test_one_file_has_the_release_and_the_tables(released, form, capsys):
     [
         (["table", "-n", "0"], "-n must be a whole number from 1 to 1,000"),
         (["table", "--format", "dta"], "--format is csv or parquet"),
+        (["table", "--hierarchy", "age"], "--hierarchy is COLUMN=FILE"),
         (["table/.."], "is not a release"),
         (["table", "--out", "table/inside"], "would be inside a release"),
         (["table", "--out", "table"], "exists already"),

@@ -102,7 +102,7 @@ class DerivedTrajectories(Derived):
 
     def codebook(self) -> pl.DataFrame:
         """Return one row for each released label, and one for each other column."""
-        return codebook(self.files, {name: one.hierarchy for name, one in self.columns.generalized.items()})
+        return codebook(self.files, {name: one.hierarchy for name, one in self.columns.quasi_identifiers.items()})
 
     def report_counts(self) -> ReportCounts:
         """Return the patients of each trajectory, and the pairs with each label."""

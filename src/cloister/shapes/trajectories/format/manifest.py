@@ -130,7 +130,7 @@ class DataColumns(Section):
     detail: GeneralizedColumn | None = None
 
     @property
-    def generalized(self) -> dict[str, GeneralizedColumn]:
+    def quasi_identifiers(self) -> dict[str, GeneralizedColumn]:
         """Codes, ages, and details if there are any, by name."""
         found = {CODE: self.code, AGE: self.age}
         return found if self.detail is None else {**found, DETAIL: self.detail}
@@ -254,7 +254,7 @@ class TrajectoriesManifest(ManifestHead):
     def _fit(self) -> Self:
         settings = self.settings
         asked = {name: getattr(settings, f"{name}_hierarchy") for name in (CODE, AGE, DETAIL)}
-        hierarchies = [(asked[name], column) for name, column in self.columns.generalized.items()]
+        hierarchies = [(asked[name], column) for name, column in self.columns.quasi_identifiers.items()]
         has_details = self.columns.detail is not None
         n_sets, policy = self.utility.constraints, settings.policy
         has_sets = policy is not None and not is_made_of_data(policy)
@@ -278,7 +278,7 @@ class TrajectoriesManifest(ManifestHead):
 
     def file_specs(self) -> tuple[FileSpec, ...]:
         """Return the data file, and the file of auxiliary attributes if there are any."""
-        data = FileSpec(self.data_file, (ID, *self.columns.generalized))
+        data = FileSpec(self.data_file, (ID, *self.columns.quasi_identifiers))
         return (data,) if self.attributes is None else (data, FileSpec(ATTRIBUTES, (ID, *self.attributes.columns)))
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
@@ -292,7 +292,7 @@ class TrajectoriesManifest(ManifestHead):
     @property
     def empty(self) -> list[str]:
         """The columns without information in this release: all of it is lost, or nearly all."""
-        lost = zip(self.columns.generalized, self.utility.exact, strict=True)
+        lost = zip(self.columns.quasi_identifiers, self.utility.exact, strict=True)
         return [name for name, share in lost if share >= ALL_LOST]
 
 
