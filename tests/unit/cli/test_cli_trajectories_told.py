@@ -57,7 +57,7 @@ def test_sets_without_patients_are_counted():
 def test_an_age_under_a_hierarchy_file_may_be_a_group(kind):
     """Below a number of a file there may be others; under intervals there are none."""
     frame = pl.DataFrame({"id": [1], "code": ["a"], "age": ["20"]})
-    meaning = codebook(WrittenTrajectories(frame), "file", kind)["meaning"][-1]
+    meaning = codebook(WrittenTrajectories(frame), {"code": "file", "age": kind})["meaning"][-1]
 
     assert meaning == ("as recorded" if kind == "interval" else "this age, or any below it in the hierarchy")
 

@@ -16,7 +16,7 @@ METHODS = ("a-gs", "baseline")
 COSTS = ("paper", "exact")
 UNITS: tuple[Literal["years"], Literal["days"]] = ("years", "days")
 UNKNOWN = ("error", "root", "drop")
-PAIR = Described("a list of numbers, of codes and of ages, and of details if there are any; together 1")
+WEIGHTS = Described("a list of two numbers, of codes and of ages, or of three with details; together 1")
 
 
 def only_column(name: str) -> tuple[str]:
@@ -41,8 +41,8 @@ class TrajectoriesSettings:
             "CODE,AGE[,DETAIL]",
             typed=str,
         ),
-        PAIR,
-        Key(kind=tuple[float, ...]),
+        WEIGHTS,
+        Key(kind=tuple[float, float] | tuple[float, float, float]),
     ] = None
     cost: Annotated[str, Help("Count the loss of a merged pair once, or once per patient."), OneOf(*COSTS), Key()] = (
         "paper"
