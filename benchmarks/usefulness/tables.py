@@ -194,7 +194,7 @@ def aucs(train: Matrix, outcome: Matrix, test: Matrix, truth: Matrix) -> list[fl
 
 def rates_kept(file: File, coding: Coding, original: pl.DataFrame, release: TableRelease) -> float:
     """Share of age x sex cells of 50 records or more whose rate of the outcome the release gives within two errors."""
-    decades = {value: _decade(value) for value in coding.bound[file.age].values}
+    decades = {value: decade_of(value) for value in coding.bound[file.age].values}
     text = as_text(original[file.age]).replace_strict(decades, default=None, return_dtype=pl.Int64)
     truth = pl.DataFrame({"a": text, "s": as_text(original[file.sex]), "y": original["outcome"]})
     truth = truth.drop_nulls().group_by("a", "s").agg(pl.len(), pl.col("y").mean()).filter(pl.col("len") >= 50)
@@ -231,7 +231,8 @@ def estimated(file: File, coding: Coding, release: TableRelease) -> Matrix:
     return cells
 
 
-def _decade(value: str | None) -> int | None:
+def decade_of(value: str | None) -> int | None:
+    """Return the decade of an age, None where there is none."""
     digits = "".join(filter(str.isdigit, (value or "").partition("-")[0]))
     return int(digits) // 10 if digits else None
 

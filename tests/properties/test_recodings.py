@@ -36,6 +36,7 @@ METHODS = {
     "top-down": lambda recoded: recoded.settle(specialize(recoded)),
     "cluster": lambda recoded: recoded.settle(cluster(recoded)),
     "cluster, grown": lambda recoded: recoded.settle(cluster(recoded, most=0)),
+    "cluster, strata": lambda recoded: recoded.settle(cluster(recoded, [0])),
 }
 
 
@@ -238,7 +239,7 @@ def test_clusters_of_small_blocks_are_safe_as_well(ruled, most_rows):
     """However small the blocks, the rules hold; with all levels allowed nothing but the impossible is suppressed."""
     rules = ruled.class_rules[:1] or [(KAnonymity(ruled.case.k), None)]
     recoded = recoding(replace(ruled, table_rules=[], class_rules=rules))
-    partition = cluster(recoded, most_rows, most=0)
+    partition = cluster(recoded, block=most_rows, most=0)
     recoded.check(partition)
     released = recoded.released(partition)
     everyone = np.zeros(recoded.n_rows, dtype=np.int64)

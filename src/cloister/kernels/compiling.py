@@ -40,6 +40,10 @@ KERNELS: dict[str, Kernels] = {
     "optimal": Kernels("cloister.search", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
     "no search": Kernels("cloister.search", {}, ("no search",)),  # what large tables need is compiled when it is
     "large tables": Kernels("cloister.search", {"shared_labels._common_levels": 1.0}, ("large tables",)),
+    "cluster": Kernels(
+        "cloister.shapes.table.method.recoding.choice",
+        {"classes._classes": 1.0, "shared_labels._nearest": 1.0, "regroup._improve": 4.0},
+    ),
     "trajectories": Kernels("cloister.shapes.trajectories.method.protect", {"clusters._group": 11.5}),
     "claims": Kernels(
         "cloister.shapes.claims.method.protect", {"claim_matches._class_sizes": 2.0, "claim_matches._likeliest": 3.0}

@@ -376,7 +376,7 @@ def test_a_release_is_shown_in_four_lines():
     lines = repr(release).splitlines()
 
     assert len(lines) == 4
-    assert lines[0].startswith("release    table by mondrian: ")
+    assert lines[0].startswith("release    table by cluster: ")
     assert "; verified" in lines[1]
     assert release._repr_html_().count("<tr>") == 4
 

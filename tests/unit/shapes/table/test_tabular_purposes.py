@@ -66,18 +66,19 @@ def test_the_order_of_rows_does_not_matter_to_a_target():
 
 
 def test_purposes():
-    """Counts and one coding have one level a column; analyses and counts put age and sex first."""
+    """Counts and one coding have one level a column; age and sex are strata, or weigh more."""
     found = {
         purpose: cl.protect_table(PATIENTS, **ASKED, sensitive=["ill"], purpose=purpose).summary()
         for purpose in ("analysis", "counts", "one-coding")
     }
 
     assert {purpose: one["method"] for purpose, one in found.items()} == {
-        "analysis": "mondrian",
+        "analysis": "cluster",
         "counts": "full-domain",
         "one-coding": "full-domain",
     }
-    assert [set(one["settings"]["weights"]) for one in found.values()] == [{"age", "sex"}, {"age", "sex"}, set()]
+    assert [set(one["settings"]["weights"]) for one in found.values()] == [set(), {"age", "sex"}, set()]
+    assert found["analysis"]["settings"]["strata"] == ["age", "sex"]
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ class PublishedSettings(Section):
     loss: LossName
     weights: dict[str, Weight]
     target: str | None = None
+    strata: tuple[str, ...] = ()
     search: SearchName | None
     local_recoding: bool
     merge_bound: Share | None
@@ -258,6 +259,7 @@ class TableSections(Section):
                 "settings.ids": settings.ids == ids[0].ids if ids else settings.ids in (None, "drop"),
                 "settings.weights": settings.weights.keys() <= quasi.keys()
                 and any(settings.weights.get(column, 1) > 0 for column in quasi),
+                "settings.strata": {*settings.strata} <= quasi.keys(),
                 "settings.level_bounds": settings.level_bounds.keys() <= quasi.keys(),
                 "settings.hierarchies": settings.hierarchies.keys() == quasi.keys()
                 and all(names_hierarchy(settings.hierarchies[name], quasi[name].hierarchy) for name in quasi),

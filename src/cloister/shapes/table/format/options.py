@@ -121,9 +121,9 @@ class TableSettings:
     purpose: Annotated[
         str,
         Help(
-            "Purpose of the data, which sets method and weights. analysis: low loss, levels differ between classes. "
-            "counts: one level per column, age and sex weigh more. one-coding: one level per column, proven to lose "
-            "least."
+            "Purpose of the data, which sets method, strata and weights. analysis: low loss, rates by age and sex as "
+            "recorded, levels differ between classes. counts: one level per column, age and sex weigh more. "
+            "one-coding: one level per column, proven to lose least."
         ),
         OneOf(*PURPOSES),
         Key(),
@@ -134,6 +134,17 @@ class TableSettings:
         COLUMN,
         Key(),
     ] = None
+    strata: Annotated[
+        tuple[str, ...],
+        Help(
+            "Column whose groups the classes of --method cluster do not cross, so that rates by it stay as recorded; "
+            "numbers in groups of ten. Repeatable.",
+            "COLUMN",
+            shown="by --purpose",
+        ),
+        COLUMNS,
+        Key(),
+    ] = ()
     method: Annotated[
         str | None,
         Help(
@@ -217,14 +228,15 @@ class TableSettings:
     def chosen_method(self) -> str:
         """The requested method, or the method for the purpose.
 
-        Mondrian loses least of those that are quick (`benchmarks/usefulness`); what only a search looks at asks for
-        full-domain generalization.
+        Clusters lose least, Mondrian keeps what predicts a target (`benchmarks/usefulness`); what only a search looks
+        at asks for full-domain generalization.
         """
         searched = (self.search, self.levels, self.time_limit, self.merge_bound)
         if self.method is not None:
             return self.method
         is_searched = self.local_recoding or any(one is not None for one in searched)
-        return MONDRIAN if self.purpose == ANALYSIS and not is_searched else FULL_DOMAIN
+        for_analysis = CLUSTER if self.target is None else MONDRIAN
+        return for_analysis if self.purpose == ANALYSIS and not is_searched else FULL_DOMAIN
 
     def needing_rows(self) -> list[str]:
         """Return the settings that need the rows of the table, not only their counts."""

@@ -12,7 +12,7 @@ from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import Tally
 from cloister.privacy import ClassRule, KPatients, PositivePayout, PrivacyRule, least_group
 from cloister.results import SearchResult
-from cloister.shapes.table.format.options import FULL_DOMAIN, OPTIMAL, TableSettings
+from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, OPTIMAL, TableSettings
 from cloister.utility import IYENGAR, AttributeLoss, Loss, find_game
 
 if TYPE_CHECKING:  # so that checking a release does not load the search
@@ -101,7 +101,9 @@ class TableRequest(TableSettings):
 
     @property
     def kernels(self) -> str:
-        """The kernels to compile: those of the search, or those that methods without a search share."""
+        """The kernels to compile: those of the search or of clusters, or those that other methods share."""
+        if self.chosen_method == CLUSTER:
+            return CLUSTER
         return self.search_name if self.chosen_method == FULL_DOMAIN else "no search"
 
     def weights_of(self, columns: Sequence[str]) -> list[float]:

@@ -30,11 +30,11 @@ from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import HowRead
 from cloister.shapes.table.format.options import (
     AVERAGES,
+    CLUSTER,
     COUNTS,
     FULL_DOMAIN,
     LOCAL_RECODING,
     METHODS,
-    MONDRIAN,
     PURPOSES,
     TableOptions,
     TableSettings,
@@ -115,16 +115,16 @@ def build_table_request(keywords: Keywords, *, is_counted: bool = False) -> Tabl
 def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
     """The request with the method for its purpose, if none was asked for, and what else was asked for allows it.
 
-    Age and sex, which nearly every table and model is made by, then weigh more than other columns.
+    Nearly every table and model is made by age and sex: they are the strata of an analysis, and else weigh more.
     """
     if request.method is not None:
         return request
     method, weights = FULL_DOMAIN if is_bound else method_in_memory(request, request), request.weights
-    is_for_people = request.purpose == COUNTS or (method == MONDRIAN and request.target is None)
-    if is_for_people and not weights and request.loss.takes_weights:
-        people = [column for column in request.quasi_identifiers if PEOPLE.search(column)]
+    people = [column for column in request.quasi_identifiers if PEOPLE.search(column)]
+    if request.purpose == COUNTS and not weights and request.loss.takes_weights:
         weights = dict.fromkeys(people, WEIGHT_OF_PEOPLE) if len(people) < len(request.quasi_identifiers) else {}
-    return replace(request, method=method, weights=weights)
+    strata = request.strata or tuple(people) if method == CLUSTER else request.strata
+    return replace(request, method=method, weights=weights, strata=strata)
 
 
 def method_in_memory(settings: TableSettings, request: TableRequest) -> str:
@@ -188,6 +188,9 @@ def check_request(request: TableRequest) -> TableRequest:
                 f"{1 / LEAST_WEIGHT:g}.",
                 column=column,
             )
+    for column in request.strata:
+        if column not in request.quasi_identifiers:
+            raise InputError(f"Column {column!r} is to be a stratum but is no quasi-identifier.", column=column)
     _check_method(request)
     if request.merge_bound is not None and not isinstance(request.loss, AttributeLoss):
         raise InputError(f"Classes cannot be merged by the loss {request.loss.name}. Take iyengar, arx or precision.")
@@ -234,6 +237,9 @@ def _check_search(request: TableRequest) -> None:
         and request.levels is not None,
         f"A time limit ends a search, but the method {method} makes none. Leave it out.": not searches
         and request.time_limit is not None,
+        f"Strata are kept by the method {CLUSTER}, but the method is {method}. Leave out one of the two.": method
+        != CLUSTER
+        and bool(request.strata),
     }
     for sentence, is_wrong in wrong.items():
         if is_wrong:

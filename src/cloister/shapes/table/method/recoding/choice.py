@@ -10,14 +10,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease, name_few
-from cloister.hierarchy import BoundHierarchy
+from cloister.hierarchy import BoundHierarchy, parse_hierarchy
 from cloister.io.columns import as_held, pack_text
 from cloister.kernels.shared_labels import MergedClasses, merge_prices
+from cloister.privacy import KAnonymity
 from cloister.results import SearchResult
 from cloister.search import search
 from cloister.search.problem import Report, SearchProblem
-from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, MONDRIAN, TOP_DOWN
-from cloister.shapes.table.method.data import EncodedTable, TableRequest
+from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, MONDRIAN
+from cloister.shapes.table.method.data import EncodedTable, QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.encode import encode
 from cloister.utility import AttributeLoss
 
 from .clustering import cluster, recode_locally
@@ -231,7 +233,10 @@ def choose(
         if request.method == MONDRIAN:
             partition = _split(recoding, table, request)
         else:
-            partition = {CLUSTER: cluster, TOP_DOWN: specialize}[str(request.method)](recoding)
+            strata = [place for place, name in enumerate(table.problem.names) if name in request.strata]
+            partition = (
+                cluster(recoding, strata, request.threads) if request.method == CLUSTER else specialize(recoding)
+            )
         partition = _merge_classes(recoding, _within_limit(recoding, recoding.settle(partition)), request, codes)
         return _recode_table(table, recoding, partition, None)
     problem = table.problem
@@ -409,3 +414,11 @@ def at_level(column: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Ser
     )
     position = as_held(column).cast(pl.Enum(present)).to_physical().cast(pl.UInt32).fill_null(len(present))
     return named.gather(position).alias(column.name)
+
+
+def load_kernels() -> None:
+    """Run every kernel of clusters once, on twelve records."""
+    frame = pl.DataFrame({"a": [*"aabbccddeeff"], "b": [*"abcdabcdabcd"]})
+    quasi = {column: QuasiIdentifier(parse_hierarchy("suppress")) for column in frame.columns}
+    request = TableRequest(quasi, (KAnonymity(2),), method=CLUSTER, strata=("a",))
+    choose(encode(frame, request), request)

@@ -3,8 +3,8 @@
 import heapq
 import math
 from bisect import bisect_left
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from cloister.errors import NoSafeRelease
 from cloister.kernels.classes import classes_of, group
 from cloister.kernels.layout import TOLERANCE, Rows
+from cloister.kernels.regroup import regroup_classes
 from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels
 
 from .mondrian import blocks, divide_rows, mondrian
+from .strata import find_strata, within_strata
 from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 MOST_TRANSFORMATIONS = 20_000  # that are tried
@@ -58,12 +60,14 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     return whole if is_worse or recoding.measure(found) >= recoding.measure(whole) - TOLERANCE else found
 
 
-def cheapest_classes(recoding: TableRecoding, least: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+def cheapest_classes(
+    recoding: TableRecoding, least: int, rows: NDArray[np.int64] | None = None
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Return classes that satisfy the rules, each at the cheapest transformation for the rows left; and other rows.
 
-    ``least``: records of a class at least.
+    ``least``: records of a class at least; ``rows``: those of the table that are divided, all by default.
     """
-    rest, groups = recoding.canonical, list[NDArray[np.int64]]()
+    rest, groups = recoding.canonical if rows is None else rows, list[NDArray[np.int64]]()
     for tried in by_cost(recoding.problem):
         if rest.size:
             fitting, rest = _classes_at(recoding, rest, tried, least)
@@ -127,8 +131,14 @@ BLOCK = 500  # distinct rows that are clustered together: the work grows with it
 FREE = -1  # owner of a row that is in no cluster yet
 
 
-def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSFORMATIONS) -> Partition:
-    """Return a partition into clusters of low loss, each of which satisfies the rules.
+def cluster(
+    recoding: TableRecoding,
+    strata: Sequence[int] = (),
+    threads: int = 1,
+    block: int = BLOCK,
+    most: int = MOST_TRANSFORMATIONS,
+) -> Partition:
+    """Return a partition into classes of low loss, each of which satisfies the rules.
 
     Of several partitions the one that loses least is taken: the classes of local recoding (`cheapest_classes`), those
     of Mondrian and, where not all transformations can be tried, clusters that grow. The first of a block begins with
@@ -136,37 +146,97 @@ def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSF
     cluster takes the row whose labels shared with the cluster lose least, with all records that have these values,
     until the rules about classes hold. Rows that are left join the cluster where they add least to the loss. Clusters
     that still violate a rule are joined with their nearest ones, as are the smallest ones where a rule about the table
-    asks for larger classes.
+    asks for larger classes. Then neighbouring classes are grouped anew, or dissolved, as long as that loses less
+    (`regroup_classes`).
 
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, against anybody
     who knows the quasi-identifiers of a patient. Only what may be joined with nothing within the highest levels
-    allowed is suppressed. The clusters do not depend on the order of the records. The loss is never more than that of
-    Mondrian. Not promised: the least loss; that labels of different classes exclude each other (an age of [40-44]
-    stands beside [40-49]). Cost: local recoding, Mondrian, and rows x rows of a block x attributes.
+    allowed is suppressed. The clusters do not depend on the order of the records. No class has records of two strata,
+    and without strata the loss is never more than that of Mondrian. Not promised: the least loss; that labels of
+    different classes exclude each other (an age of [40-44] stands beside [40-49]). Cost: local recoding, Mondrian, and
+    rows x rows of a block x attributes.
 
     At most ``block`` distinct rows are clustered together, of which the parts of Mondrian are; of a lattice of at most
-    ``most`` transformations all are tried.
+    ``most`` transformations all are tried. ``strata``: attributes, the strata of whose labels classes do not cross;
+    ``threads``: never change the answer.
 
     Source: Byun, Kamra, Bertino, Li (2007), "Efficient k-anonymization using clustering techniques". Deviations:
     records with the same values are one row and stay together; the loss is that of the hierarchies, weighted by
     attribute; the start is the first row instead of a random one; large tables are clustered in blocks; any rules are
-    allowed.
+    allowed; classes are improved afterwards; strata are ours.
     """
-    prices, least = prices_of(recoding), _least_size(recoding)
-    found = [_complete_clusters(recoding, prices, *cheapest_classes(recoding, least))]
-    with suppress(NoSafeRelease):
-        found.append(mondrian(recoding))
-    if n_transformations(recoding.problem) > most:
-        pieces = [one for rows in blocks(recoding, block) for one in _grown(recoding, prices, rows, least)]
-        left = np.concatenate([recoding.canonical[:0], *(rows for rows, is_complete in pieces if not is_complete)])
-        found.append(_complete_clusters(recoding, prices, [rows for rows, is_complete in pieces if is_complete], left))
+    within = within_strata(recoding, find_strata(recoding, strata)) if strata else recoding
+    prices, least = prices_of(within), _least_size(within)
+    found = [_complete_clusters(within, prices, *cheapest_classes(within, least))]
+    try:
+        found.append(mondrian(within))
+    except NoSafeRelease:  # its message says what all records together lack
+        if not found[0].is_released.any():
+            raise
+    if n_transformations(within.problem) > most:
+        pieces = [one for rows in blocks(within, block) for one in _grown(within, prices, rows, least)]
+        left = np.concatenate([within.canonical[:0], *(rows for rows, is_complete in pieces if not is_complete)])
+        found.append(_complete_clusters(within, prices, [rows for rows, is_complete in pieces if is_complete], left))
 
     def loss(partition: Partition) -> tuple[bool, float]:
-        settled = recoding.settle(partition)
+        settled = recoding.settle(_without_strata(recoding, partition))
         is_safe = settled.is_released.any() and recoding.suppressed(settled) <= recoding.problem.limit
         return not is_safe, recoding.measure(settled) if is_safe else recoding.suppressed(settled)
 
-    return min(found, key=loss)
+    best = min(found, key=loss)
+    return _without_strata(recoding, min(best, _improved(within, prices, best, least, threads), key=loss))
+
+
+def _without_strata(recoding: TableRecoding, partition: Partition) -> Partition:
+    """The partition with the levels of the attributes of the table alone."""
+    return Partition(partition.class_of_row, partition.levels[:, : len(recoding.coded)])
+
+
+LARGE = 2_000  # distinct rows of a stratum whose classes are improved together: the work grows with their square
+IMPROVED = 1_000  # distinct rows of larger strata that are improved together, about: fewer lose more
+
+
+def _improved(recoding: TableRecoding, prices: Prices, partition: Partition, least: int, threads: int) -> Partition:
+    """The partition after local search in blocks of similar classes; where a rule is then violated, as it was."""
+    task, class_of = recoding.problem.task, partition.class_of_row.copy()
+
+    def improve(rows: NDArray[np.int64]) -> None:
+        own = Rows(np.ascontiguousarray(task.rows.codes[:, rows]), task.rows.records[rows])
+        before = np.unique(class_of[rows], return_inverse=True)[1].astype(np.int64)
+        if np.bincount(before, own.records).min() < least:
+            return
+        after = regroup_classes(own, task.maps, prices, before, least)
+        if recoding.checker.holds(rows, after, int(after.max()) + 1).all():
+            # A class is called after one of its rows: no two classes of the table get the same number.
+            class_of[rows] = rows[np.unique(after, return_index=True)[1]][after]
+
+    released = recoding.canonical[class_of[recoding.canonical] != SUPPRESSED]
+    _, first, place = np.unique(class_of[released], return_index=True, return_inverse=True)
+    class_of[released] = released[first][place]
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(improve, list(_blocks_of_classes(recoding, released, class_of))))
+    numbers, number = np.unique(class_of[released], return_inverse=True)
+    class_of[released] = number
+    order = released[np.argsort(number, kind="stable")]
+    return Partition(class_of, recoding.common_levels(order, np.bincount(number, minlength=numbers.size)))
+
+
+def _blocks_of_classes(
+    recoding: TableRecoding, released: NDArray[np.int64], class_of: NDArray[np.int64]
+) -> Iterator[NDArray[np.int64]]:
+    """Rows of whole classes of one stratum, in blocks of classes with similar values."""
+    codes = recoding.problem.task.rows.codes
+    strata = [released]
+    if codes.shape[0] > len(recoding.coded):
+        strata = divide_rows(released, codes[-1, released].astype(np.int64))
+    for rows in strata:
+        first_of, place = np.unique(class_of[rows], return_index=True, return_inverse=True)[1:]
+        in_order = rows[np.argsort(first_of[place], kind="stable")]
+        ends = np.cumsum(np.bincount(np.argsort(np.argsort(first_of))[place]))
+        block = rows.size if rows.size <= LARGE else IMPROVED
+        yield from (
+            part for part in np.split(in_order, ends[np.flatnonzero(np.diff((ends - 1) // block))]) if part.size
+        )
 
 
 def _complete_clusters(
@@ -251,7 +321,7 @@ class _Clustering:
         size_of = np.array([group.size for group in groups], dtype=np.int64)
         room = self._recoding.n_rows - int(size_of.sum())
         first = np.array([group[0] for group in groups], dtype=np.int64)
-        none = np.zeros((room, len(self._recoding.coded)), dtype=np.int64)
+        none = np.zeros((room, self._maps.heights.size), dtype=np.int64)
         levels = self._recoding.common_levels(np.concatenate([first[:0], *groups]), size_of)
         codes = levels.copy()
         for j in range(levels.shape[1]):
