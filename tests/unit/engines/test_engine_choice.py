@@ -66,14 +66,14 @@ def test_large_files_are_counted_and_that_is_said(protect, monkeypatch):
 
 
 def test_an_engine_that_changes_the_method_says_so(protect, monkeypatch):
-    """Mondrian needs all rows: what runs in its place is stated, and how to have it all the same."""
+    """Clusters need all rows: what runs in its place is stated, and how to have it all the same."""
     monkeypatch.setattr(choice, "LARGE", 100)
     counted = protect("--purpose", "analysis", out="counted")
     read = protect("--purpose", "analysis", "--engine", "memory", out="read")
 
-    assert (counted["method"], read["method"]) == ("full-domain", "mondrian")
+    assert (counted["method"], read["method"]) == ("full-domain", "cluster")
     assert [note for note in counted["notes"] if "method" in note] == [
-        "the method is full-domain in place of mondrian, which needs all rows: duckdb counts records. For mondrian, "
+        "the method is full-domain in place of cluster, which needs all rows: duckdb counts records. For cluster, "
         "give --engine memory"
     ]
     assert not any("method" in note for note in read["notes"])

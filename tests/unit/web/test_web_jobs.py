@@ -164,9 +164,9 @@ def test_what_is_announced_is_what_runs(window, monkeypatch, capsys):
     assert run(["run", "patients.toml", "--quiet"]) == 0
     released = json.loads((window.folder / "patients-release" / "patients" / "release.json").read_text())
 
-    assert "<td>mondrian</td>" in before
+    assert "<td>cluster</td>" in before
     assert released["method"] == "full-domain"
-    announced = "full-domain (duckdb counts records, which mondrian cannot do with; the engine memory can)"
+    announced = "full-domain (duckdb counts records, which cluster cannot do with; the engine memory can)"
     assert f"<td>{announced}</td>" in page
     assert "counted by duckdb" in page
     assert tried["asked"]["method"] == announced
