@@ -27,7 +27,7 @@ class Classes(NamedTuple):
     owner: NDArray[np.int64]  # (n_rows,) class of each row, as a slot of the pool
 
 
-class Grouping(NamedTuple):
+class Regrouping(NamedTuple):
     """Rows that are grouped anew."""
 
     members: NDArray[np.int64]  # (n_rows,) the rows, as far as there are any
@@ -350,7 +350,7 @@ def regroup_classes(
         after=np.full(n_rows, -1, dtype=np.int64),
         owner=n_rows + class_of,
     )
-    grouping = Grouping(*(np.zeros(MOST_ROWS, dtype=np.int64) for _ in range(3)))
+    grouping = Regrouping(*(np.zeros(MOST_ROWS, dtype=np.int64) for _ in range(3)))
     _fill(maps, prices, classes)
     _improve(maps, prices, classes, grouping, least, n_rows + n_classes)
     first, number = np.unique(classes.owner, return_index=True, return_inverse=True)[1:]

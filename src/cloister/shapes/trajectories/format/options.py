@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+from pydantic import Field
+
 from cloister.settings.constraints import COLUMN, FILE, HIERARCHY, UTILITY_POLICY, Described, Interval, OneOf, WordsOr
 from cloister.settings.declaration import Help, Key, Keywords
 from cloister.settings.run_options import CodedOptions
@@ -42,7 +44,7 @@ class TrajectoriesSettings:
             typed=str,
         ),
         WEIGHTS,
-        Key(kind=tuple[float, float] | tuple[float, float, float]),
+        Key(kind=Annotated[tuple[float, ...], Field(min_length=2, max_length=3)]),
     ] = None
     cost: Annotated[str, Help("Count the loss of a merged pair once, or once per patient."), OneOf(*COSTS), Key()] = (
         "paper"

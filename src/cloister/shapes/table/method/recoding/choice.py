@@ -17,6 +17,7 @@ from cloister.privacy import KAnonymity
 from cloister.results import SearchResult
 from cloister.search import search
 from cloister.search.problem import Report, SearchProblem
+from cloister.search.search_run import no_safe_transformation
 from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, MONDRIAN
 from cloister.shapes.table.method.data import EncodedTable, QuasiIdentifier, TableRequest
 from cloister.shapes.table.method.encode import encode
@@ -330,6 +331,9 @@ def _recode_table(
 def _within_limit(recoding: TableRecoding, partition: Partition) -> Partition:
     suppressed, problem = recoding.suppressed(partition), recoding.problem
     if not partition.is_released.any():
+        n, k = problem.task.threshold.n_records, problem.task.threshold.k
+        if problem.limit < n or n < k:
+            raise no_safe_transformation(problem, complete=True)
         raise NoSafeRelease(
             f"Asked for was: {problem.requirement}. No class was found that satisfies that, so that nothing is left"
             " to release. Allow coarser levels or ask for less."

@@ -5,6 +5,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -168,11 +169,8 @@ def cluster(
     within = within_strata(recoding, find_strata(recoding, strata)) if strata else recoding
     prices, least = prices_of(within), _least_size(within)
     found = [_complete_clusters(within, prices, *cheapest_classes(within, least))]
-    try:
+    with suppress(NoSafeRelease):
         found.append(mondrian(within))
-    except NoSafeRelease:  # its message says what all records together lack
-        if not found[0].is_released.any():
-            raise
     if n_transformations(within.problem) > most:
         pieces = [one for rows in blocks(within, block) for one in _grown(within, prices, rows, least)]
         left = np.concatenate([within.canonical[:0], *(rows for rows, is_complete in pieces if not is_complete)])
