@@ -26,6 +26,7 @@ from .simulation import OpenedRelease, Traces
 from .trajectories import NOWHERE, LabelSequences
 
 STEPS = ("people, by summaries", "people, by a register too")
+AMONG_PATIENTS = "people, all of them patients"  # the second step without a register
 
 
 class Summaries:
@@ -142,10 +143,13 @@ def add_linkage(
     frame = join_attributes(given, opened.ids, name, column, "the original").frame
     persons = (frame, name) if register is None else _read(register, "register", words)
     demographics, people = _count_people(frame, *persons)
-    return replace(opened, adversaries=(*opened.adversaries, *_linked(traces, frame, demographics, people)))
+    steps = STEPS if register is not None else (STEPS[0], AMONG_PATIENTS)
+    return replace(opened, adversaries=(*opened.adversaries, *_linked(steps, traces, frame, demographics, people)))
 
 
-def _linked(traces: Traces, frame: pl.DataFrame, demographics: Integers, people: Integers) -> Iterator[Adversary]:
+def _linked(
+    steps: Sequence[str], traces: Traces, frame: pl.DataFrame, demographics: Integers, people: Integers
+) -> Iterator[Adversary]:
     """The adversary after the first step, and after both; released columns of the summaries narrow down who fits."""
     shared = [name for name in frame.columns if name in traces.recorded]
     seen, shown = np.zeros((2, frame.height), dtype=np.int64)
@@ -157,7 +161,7 @@ def _linked(traces: Traces, frame: pl.DataFrame, demographics: Integers, people:
     assert isinstance(known.released, LabelSequences)
     assert isinstance(known.original, LabelSequences)
     behind, before = Summaries(known.released), Summaries(known.original)
-    for name, counts in zip(STEPS, (np.zeros_like(people), people), strict=True):
+    for name, counts in zip(steps, (np.zeros_like(people), people), strict=True):
         yield Adversary(
             (KnowledgeStep(name, None),),
             known.n_items,
@@ -184,7 +188,9 @@ def _count_people(summaries: pl.DataFrame, register: pl.DataFrame, name: str) ->
             "which both are linked the same names.",
             file=name,
         )
-    people = register.select(as_text(register[column]) for column in columns)
-    ranked = ranks(pl.concat([summaries.select(columns), people]))
+    people, patients = (
+        table.select(as_text(table[column]).str.strip_chars() for column in columns) for table in (register, summaries)
+    )
+    ranked = ranks(pl.concat([patients, people]))
     demographics, found = np.split(ranked, [summaries.height])
     return demographics, np.bincount(found, minlength=int(ranked.max(initial=0)) + 1)

@@ -15,7 +15,7 @@ from cloister.hierarchy import Hierarchy, hierarchy_file
 
 BETWEEN = ".."
 PAIR = re.compile(r"([^@]+)(?:@(?=[0-9.@-])([0-9]+(?:\.[0-9]+)?)?(-|\.\.)?([0-9]+(?:\.[0-9]+)?)?(?:@(.+))?)?")
-CODES = "codes"
+CODES, DETAIL = "codes", "detail"
 DECIMALS = 3  # Of what is expected
 
 
@@ -53,6 +53,8 @@ def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
         raise InputError(
             "Codes are asked for with --codes, not with --where. Give --codes CODE, or several with commas."
         )
+    if DETAIL in conditions and release.manifest.form == "trajectories":
+        raise InputError("A detail belongs to a pair. Give --pair CODE@@DETAIL, or CODE@AGE@DETAIL.")
     if options.pair:
         conditions["pairs"] = [*map(_pair, options.pair)]
     if options.by is not None and (conditions or not options.codes):

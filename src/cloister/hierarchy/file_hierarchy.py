@@ -295,7 +295,7 @@ def _tree_of(text: str) -> tuple[tuple[str, ...], ...]:
 def rows_of_tree(above: Mapping[str, str], values: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     """Return the labels of each value up to its root; ``above`` is the label directly above each value or label.
 
-    A value that is less deep than others is its own label until they meet.
+    A value that is less deep than others is its own label until they meet. Labels in a circle have no root: an error.
 
     Examples
     --------
@@ -307,6 +307,8 @@ def rows_of_tree(above: Mapping[str, str], values: Iterable[str]) -> tuple[tuple
         path = [value]
         while path[-1] in above and len(path) <= len(above):
             path.append(above[path[-1]])
+        if path[-1] in above:
+            raise InputError("Some labels of the hierarchy are above each other, in a circle. Correct its links.")
         paths.append(path)
     height = max(map(len, paths), default=0)
     return tuple((*[path[0]] * (height - len(path)), *path) for path in paths)

@@ -242,7 +242,7 @@ def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRele
         )
     if n < k:
         return NoSafeRelease(
-            f"Classes of at least {k} records were asked for, but the table has only {n}. "
+            f"What is asked needs classes of at least {k} records, but the table has only {n}. "
             "Ask for less or release more records together."
         )
     asked = f"Asked for was: {problem.requirement}; at most {problem.limit} of {n} records suppressed"

@@ -145,9 +145,9 @@ def parse_profile(place: object) -> Profiled | None:
 
     Examples
     --------
-    >>> profiled("omop:cdm.zip")
+    >>> parse_profile("omop:cdm.zip")
     Profiled(profile='omop', path=PosixPath('cdm.zip'))
-    >>> profiled("cdm.csv") is None
+    >>> parse_profile("cdm.csv") is None
     True
     """
     found = WRITTEN.fullmatch(str(place)) if isinstance(place, str | Path) else None

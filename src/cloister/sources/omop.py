@@ -189,8 +189,8 @@ def _as_code(column: str) -> pl.Expr:
 
 
 def _numbers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Ids and parts of dates without the ``.0`` that programs leave behind a number where another is missing."""
-    named = [name for name in frame.columns if name.endswith(("_id", "_of_birth"))]
+    """Whole numbers without the ``.0`` that programs leave behind a number where another is missing."""
+    named = [name for name in frame.columns if name.endswith(("_id", "_of_birth", "_of_separation"))]
     return frame.with_columns(pl.col(name).str.replace(r"\.0$", "") for name in named)
 
 
@@ -223,7 +223,14 @@ def code_hierarchy(files: Files, codes: Sequence[str]) -> FileHierarchy:
             file=files.name,
         )
     above |= dict.fromkeys({*codes, *above.values()} - above.keys(), ROOT)
-    rows = rows_of_tree(above, codes)
+    try:
+        rows = rows_of_tree(above, codes)
+    except InputError:
+        raise InputError(
+            f"CONCEPT_ANCESTOR of {files.name} has concepts of {vocabulary} that are above each other, in a circle. "
+            "Export the table again.",
+            file=files.name,
+        ) from None
     return FileHierarchy(files.name, (*rows, (*[""] * (len(rows[0]) - 1), ROOT)))
 
 

@@ -188,7 +188,7 @@ def linked(files):
     """A release of timelines with its crosswalk, summaries and a register; the words of an attack on it."""
     people = [f"Q{n:03d},{'FM'[n % 2]},{1950 + n % 5}\n" for n in range(40)]
     (files / "summaries.csv").write_text("id,sex,born\n" + "".join(people))
-    (files / "register.csv").write_text("name,born,sex\n" + "A,1950,F\n" * 3 + "B,1951,M\nC,1888,F\n")
+    (files / "register.csv").write_text("name,born,sex\n" + "A,1950, F\n" * 3 + "B,1951,M\nC,1888,F\n")
     assert run(["protect", *SHAPES["trajectories"], "-k", "4", "--out", "release", "--crosswalk", "map.csv", "-q"]) == 0
     return ["attack", "release", "--original", "visits.csv", "--crosswalk", "map.csv", "--summaries", "summaries.csv"]
 
@@ -196,10 +196,11 @@ def linked(files):
 def test_linkage_in_two_steps(linked, capsys):
     """Summaries lead to k people or more, a register to no fewer; without one the patients are the register."""
     rates = []
-    for more in ([], ["--register", "register.csv"]):
+    alone, further = "people, all of them patients", "people, by a register too"
+    for more, name in (([], alone), (["--register", "register.csv"], further)):
         assert run([*linked, *more, "--json"]) == 0
         first, second = json.loads(capsys.readouterr().out)["levels"][-2:]
-        assert (first["known"], second["known"]) == ("people, by summaries", "people, by a register too")
+        assert (first["known"], second["known"]) == ("people, by summaries", name)
         assert second["released"]["rate"] <= first["released"]["rate"] <= 1 / 4
         assert first["released"]["fewer"] == second["released"]["none"] == 0
         assert first["covered"] == second["covered"] == 40

@@ -205,7 +205,7 @@ def test_k_that_cannot_be_reached(protect, refused):
     """No safe release is exit 1 with counts, and no empty table."""
     message = refused(protect("-k", "100"), 1)
 
-    assert "at least 100 records were asked for, but the table has only 62" in message
+    assert "needs classes of at least 100 records, but the table has only 62" in message
 
 
 def test_limits_that_cannot_be_kept(protect, bare, refused):

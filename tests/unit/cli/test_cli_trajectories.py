@@ -175,6 +175,7 @@ def test_a_detail_of_each_pair(protect, cloister, tmp_path):
     assert lines[0] == "id,code,age,detail\n"
     assert cloister("verify", folder).code == cloister("verify", folder, *compared).code == 0
     assert cloister("attack", folder, *compared).code == 0
+    assert "--pair CODE@@DETAIL" in cloister("query", folder, "--where", "detail=w0").err
     assert asked[0].json["answers"][0]["expected"] > asked[1].json["answers"][0]["expected"] > 0
     resealed(folder, "data.csv", "".join(line.replace(",w2\n", ",w3\n") for line in lines))
     assert cloister("verify", folder, *compared).code == 1

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 from tests.oracles.hierarchies import of_ancestors
 
+from cloister.errors import InputError
 from cloister.sources import vocabulary_hierarchy
 
 SNOMED = {1: "404684003", 2: "100", 3: "200", 4: "110", 5: "111", 6: "210", 8: "300"}
@@ -127,3 +128,13 @@ def test_a_vocabulary_is_first_built_as_a_file(vocabulary, cloister, data):
 
     assert ran.code == 2
     assert "cloister hierarchy build omop:FOLDER" in ran.err
+
+
+def test_concepts_in_a_circle_are_refused(tmp_path):
+    """Concepts that are above each other have no root; whole numbers may end in .0."""
+    heads = "ancestor_concept_id\tdescendant_concept_id\tmin_levels_of_separation\n"
+    (tmp_path / "CONCEPT.csv").write_text("concept_id\tvocabulary_id\tconcept_code\n1\tS\tA\n2\tS\tB\n")
+    (tmp_path / "CONCEPT_ANCESTOR.csv").write_text(heads + "1\t2\t1.0\n2\t1\t1.0\n")
+
+    with pytest.raises(InputError, match="above each other, in a circle"):
+        vocabulary_hierarchy(f"omop:{tmp_path}", ["A", "B"])
