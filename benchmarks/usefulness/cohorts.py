@@ -99,7 +99,7 @@ COHORTS = {
 }  # fmt: skip
 
 
-def read(folder: Path, cohort: Cohort) -> File:
+def read(folder: Path, cohort: Cohort, *recorded: pl.Expr) -> File:
     """Return a cohort with its outcome, at most 12,000 records, without those of unknown age or sex."""
     found = next(folder.rglob(f"{cohort.file}.csv"))
     frame = pl.read_csv(found, infer_schema=False, null_values=["NA", ""]).drop_nulls(["age", cohort.sex])
@@ -111,7 +111,7 @@ def read(folder: Path, cohort: Cohort) -> File:
         digits = (cohort.rounded or {}).get(name)
         number = pl.col(name).cast(pl.Float64, strict=False).round(digits or 0)
         columns.append(pl.col(name) if digits is None else (number if digits else number.cast(pl.Int64)).alias(name))
-    frame = frame.select(*columns, outcome=cohort.outcome)
+    frame = frame.select(*columns, *recorded, outcome=cohort.outcome)
     return File(cohort.file, frame, {c: parse_hierarchy(h) for c, h in cohort.quasi.items()}, "age", cohort.sex)
 
 

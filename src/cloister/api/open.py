@@ -1,6 +1,6 @@
 """Python interface for recipients: open a release, and export its table for another program."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -14,13 +14,14 @@ from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Place, appearing, is_taken
 from cloister.io.columns import list_columns, nearest_column
 from cloister.io.frames import to_pandas
-from cloister.io.other_files import check_writable, typed_texts, write_other
+from cloister.io.other_files import check_writable, write_other
 from cloister.jobs.manifest import only_part, part_names
 from cloister.privacy.rule import PrivacyRule
 from cloister.release.folder import any_manifest, read_data, read_manifest, release_around
 from cloister.release.head import CODEBOOK, Section
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
+from cloister.release.typed_tables import read_tables
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
 from cloister.settings.checking import check_arguments
@@ -30,6 +31,8 @@ from cloister.verification.folder import verify_folder
 
 if TYPE_CHECKING:
     from cloister.recipients.answers import Answers, ChunkAnswers
+    from cloister.recipients.replication import Replication
+    from cloister.settings.analyses import Analysis
     from cloister.shapes.codes.data import CodeSets
 
 
@@ -242,6 +245,43 @@ class ReleasedData:
             raise InputError(f"{self.folder.name} is no release of a table, and only tables can be imputed.")
         return [*complete_tables(self._answers, self.manifest, self.data, n, seed)]
 
+    def replicate(
+        self, original: object, analyses: "Sequence[Analysis | str]", n: int = 10, seed: int = 0
+    ) -> "Replication":
+        """Compare what researchers' analyses find in the original and in this release: for the custodian alone.
+
+        Parameters
+        ----------
+        original : a dataframe of the original, with the columns of the release
+        analyses : each as ``"logistic: died ~ age + sex"`` or an `Analysis`
+        n : imputed tables, 2 to 1000
+        seed : of the imputation
+
+        Returns
+        -------
+        Replication
+            Of the original, of the labels and of the imputed tables: estimates, intervals, and how they overlap.
+
+        Raises
+        ------
+        InputError
+            The release is no table, an analysis names a column that was not released, its formula is none, it cannot be
+            fitted to the original, or the extra ``analysis`` is not installed.
+
+        Notes
+        -----
+        Results of the original follow from unprotected records. Publish them only on purpose.
+
+        Examples
+        --------
+        >>> found = cl.open("out").replicate(original, ["cox: Surv(days, died) ~ age + sex"])  # doctest: +SKIP
+        """
+        from cloister.recipients.replication import replicate_table
+        from cloister.settings.analyses import Analysis
+
+        wanted = [Analysis.parse(one) if isinstance(one, str) else one for one in analyses]
+        return replicate_table(self._answers, self.manifest, self.data, original, wanted, n, seed)
+
     def _in_chunks(self, done: str) -> "ChunkAnswers":
         from cloister.recipients.answers import ChunkAnswers
 
@@ -289,17 +329,7 @@ def open(  # noqa: A001  (the public name)
     if parts := part_names(any_manifest(folder)):
         raise InputError(f"{folder.name} is of a job. Open one of its parts, as {folder.name}/{parts[0]}.")
     manifest = parse_manifest(any_manifest(folder))
-    names = [name for name in manifest.with_records if not name.endswith(".json")]
-    if not names:
-        raise InputError(f"{folder.name} has no data file: its records are in a database.", file=folder.name)
-    codebook = read_data(folder / CODEBOOK, ",").cast(pl.String)
-    tables = {}
-    for name in names:
-        frame = read_data(folder / name, manifest.settings.delimiter)
-        about = f"{Path(name).stem}." if manifest.form == "claims" else ""
-        tables[Path(name).stem] = frame.with_columns(
-            _in_type(series, codebook.filter(pl.col("column") == about + series.name)) for series in frame
-        )
+    codebook, tables = read_tables(folder, manifest)
     columns = [*dict.fromkeys(column for table in tables.values() for column in table.columns)]
     for column in hierarchies or {}:
         if column not in columns:
@@ -310,20 +340,6 @@ def open(  # noqa: A001  (the public name)
             )
     given = {name: parse_hierarchy(one) if isinstance(one, str) else one for name, one in (hierarchies or {}).items()}
     return ReleasedData(tables, codebook, manifest, folder, given)
-
-
-def _in_type(series: pl.Series, rows: pl.DataFrame) -> pl.Series:
-    """Return a column in the type of the codebook if all its labels are single values, else as ordered labels."""
-    if series.dtype != pl.String or not rows.height:
-        return series
-    kind, labels = rows["type"][0], rows.filter(pl.col("label").is_not_null())
-    if kind == "boolean" and "*" not in labels["label"]:
-        return series.str.to_lowercase() == "true"
-    is_of_values = (labels["lower"] == labels["upper"]).fill_null(False).all()  # none of an interval, nor of any value
-    if kind in ("number", "date") and is_of_values:
-        return typed_texts(series)
-    in_order = labels.sort(pl.col("order").cast(pl.Int64), nulls_last=True)["label"]
-    return series.cast(pl.Enum(in_order)) if labels["order"].is_not_null().any() else series
 
 
 def export(folder: str | Path, out: str | Path) -> None:

@@ -260,6 +260,15 @@ COMMANDS = (
         "cloister impute release -n 20 --seed 0 --out imputed",
     ),
     Command(
+        "replicate",
+        "replicate.run_replicate",
+        f"{OF_COMMANDS}:ReplicateOptions",
+        "Compare what researchers' analyses find in the original and in a release.\n\n"
+        "Each is fitted to the original, to the labels and to imputed tables. The results of the original follow from "
+        "unprotected records: they are for the custodian.",
+        'cloister replicate release --original patients.csv --analysis "logistic: died ~ age + sex"',
+    ),
+    Command(
         "run",
         "run.run_job",
         f"{OF_COMMANDS}:RunJobOptions",

@@ -286,6 +286,28 @@ class ImputeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReplicateOptions(SayingOptions, ReadingWords):
+    """Options of ``replicate``."""
+
+    folder: Annotated[Path, Help("Release of a table.", option="RELEASE")]
+    original: Annotated[str, Help("Original data.", "INPUT")]
+    analysis: Annotated[
+        tuple[str, ...],
+        Help(
+            "Model and formula: linear, logistic, poisson, cox, kaplan-meier or table, as cox: Surv(days, died) "
+            "~ age + sex. Repeatable.",
+            "MODEL:FORMULA",
+        ),
+    ]
+    n: Annotated[int, Help("Number of imputed tables, 2 to 1000.", "N", "-n")] = 10
+    seed: Annotated[int, Help("Seed of the imputation.")] = 0
+    out: Annotated[Path | None, Help("New CSV file for all terms, readable by its owner only.", "FILE")] = None
+    hierarchies: Annotated[
+        tuple[str, ...], Help("Hierarchy file of a column. Repeatable.", "COLUMN=FILE", "--hierarchy")
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
     """Options of ``explore`` beside the options of ``protect``."""
 

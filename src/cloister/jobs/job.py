@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.errors import NamedSetting
-from cloister.settings.constraints import COLUMN, Described, Kind
+from cloister.settings.analyses import FORMULA, MODELS, Analysis
+from cloister.settings.constraints import COLUMN, Described, Kind, OneOf
 from cloister.settings.declaration import Given, Keywords, settings_of
 from cloister.settings.reading import ReadingWords
 from cloister.settings.run_options import ENGINE, SEED_OF_NUMPY, THREADS, K
@@ -115,6 +116,18 @@ class Written:
     engine: Annotated[str, ENGINE] = "auto"
     link: Annotated[tuple[str, ...], Described("a list of parts")] = ()
     attack: bool = False
+    analysis: Annotated[tuple[Keywords, ...], Described("sections written [[analysis]]")] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisSection:
+    """A section ``[[analysis]]``: what researchers will do with a part that is a table."""
+
+    __pydantic_config__: ClassVar = STRICT
+    model: Annotated[str, OneOf(*MODELS)]
+    formula: Annotated[str, FORMULA]
+    name: Annotated[str, Described("a name for the results")] = ""
+    part: Annotated[str | None, Described("the name of a part, which is a table")] = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +143,7 @@ class Job:
     threads: int | None = None
     engine: str = "auto"
     attack: bool = False
+    analyses: Mapping[str, tuple[Analysis, ...]] = field(default_factory=dict)  # by name of a part
 
     def deciding(self, words: Sequence[str], accept: Sequence[str] = ()) -> "Job":
         """Return the job with additional decisions for the undecided columns of its tables.

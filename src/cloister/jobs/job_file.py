@@ -10,6 +10,7 @@ from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, Message, NamedSetting, WrongValue, did_you_mean, setting
 from cloister.io.csv import load_text
 from cloister.io.query import check_address, is_file_of_sql
+from cloister.settings.analyses import Analysis
 from cloister.settings.constraints import alternatives
 from cloister.settings.declaration import Keywords, settings_of
 from cloister.settings.run_options import K
@@ -17,7 +18,7 @@ from cloister.settings.toml import parse_section, read_toml
 from cloister.shapes.registry import SHAPES
 from cloister.sources import parse_profile
 
-from .job import CLAIMS, OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Part, Written, part_of
+from .job import CLAIMS, OF_FILE, OF_QUERY, OF_URL, TABLE, AnalysisSection, FileSource, Job, Part, Written, part_of
 
 OF_FILES = ("encoding", "delimiter", "bad_lines", "row_index")
 ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
@@ -55,7 +56,31 @@ def job_of(content: Keywords, file: str) -> Job:
         parts[part.usual_name] = part
     _refuse(file, _of_parts(written, parts, sources))
     head = (written.seed, written.threads, written.engine, written.attack)
-    return Job(written.name, written.output, file, sources, parts, *head)
+    return Job(written.name, written.output, file, sources, parts, *head, _analyses(written, parts, file))
+
+
+def _analyses(written: Written, parts: Mapping[str, Part], file: str) -> dict[str, tuple[Analysis, ...]]:
+    """Return the analyses of each part; without a name of one, they are of the only table."""
+    tables = [name for name, part in parts.items() if part.shape == TABLE]
+    found: dict[str, tuple[Analysis, ...]] = {}
+    for number, section in enumerate(written.analysis, start=1):
+        where = f"analysis[{number}]"
+        one = parse_section(section, AnalysisSection, file, (where,))
+        if one.part not in tables and (one.part is not None or len(tables) != 1):
+            raise InputError(
+                setting("part", section=where),
+                f" must name a part that is a table: {alternatives(tables) if tables else 'the job has none'}.",
+                file=file,
+                place=file,
+            )
+        name = tables[0] if one.part is None else one.part
+        try:
+            wanted = Analysis(model=one.model, formula=one.formula, name=one.name)
+        except InputError as error:
+            error.file, error.place = file, f"{file}, {where}"
+            raise
+        found[name] = (*found.get(name, ()), wanted)
+    return found
 
 
 def _refuse(file: str, problems: Iterable[str]) -> None:

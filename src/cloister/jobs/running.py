@@ -8,8 +8,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from cloister.errors import GuaranteeViolation, InputError, InternalError, Message, NoSafeRelease, name_few, setting
-from cloister.io import Place, appearing, is_taken
+from cloister.io import Place, appearing, is_taken, write_private
 from cloister.jobs.job import Job, Part
 from cloister.jobs.job_file import database_of, list_unused_sources
 from cloister.jobs.linked_columns import find_linked_columns
@@ -29,6 +31,7 @@ from cloister.pipeline.releasing import WrittenRelease, protect_and_attack, warn
 from cloister.release.folder import read_figures
 from cloister.release.release import Release
 from cloister.results import Figures, Manifest, Stopwatch
+from cloister.settings.analyses import Analysis
 from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import Original, Protection, Rows, Run, shape_of
 from cloister.verification.folder import verify_folder
@@ -168,7 +171,14 @@ def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, PreparedPart]
 
 def _prepare_part(job_run: JobRun, name: str) -> PreparedPart:
     with of_part(job_run.job, name):
-        return prepare_part(job_run, name)
+        prepared = prepare_part(job_run, name)
+        analyses, frame = job_run.job.analyses.get(name, ()), prepared.protection.original.data
+        if analyses and not isinstance(frame, pl.DataFrame):
+            raise InputError("Analyses need the original in memory, and this table is protected in its database.")
+        for one in analyses:
+            assert isinstance(frame, pl.DataFrame)
+            one.check(frame.columns)
+        return prepared
 
 
 def _check_places(job_run: JobRun, overwrite: bool) -> None:
@@ -266,7 +276,24 @@ def _write_part(
     with prepared.run.watch.stage("write"):
         manifest = release.write_into(folder, secret, own)
     written = manifest, read_figures(folder)
-    return release, WrittenRelease(manifest.as_json(), *warnings_and_notes(protection, release, *written))
+    warnings, notes = warnings_and_notes(protection, release, *written)
+    if analyses := job.analyses.get(folder.name):
+        with prepared.run.watch.stage("measure"):
+            notes = [*notes, *_replicate(job, prepared.protection.original, folder, own, analyses)]
+    return release, WrittenRelease(manifest.as_json(), warnings, notes)
+
+
+def _replicate(
+    job: Job, original: Original, folder: Path, own: Path | None, analyses: Sequence[Analysis]
+) -> Iterator[str]:
+    """Fit analyses to the original and to the release, for the custodian; yield what was found."""
+    from cloister.recipients.replication import REPLICATION, replicate_folder
+
+    found = replicate_folder(folder, original.data, original.hierarchies, analyses, job.seed)
+    if own is not None:
+        write_private(own / REPLICATION, found.terms.write_csv().encode())
+    for sentence in found.sentences():
+        yield Message(sentence)
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:

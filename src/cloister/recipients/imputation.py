@@ -59,26 +59,35 @@ def complete_tables(
     """Yield ``n`` complete tables of a release; ``frame`` is its table with columns in their types."""
     check_value("n", n, TABLES)
     check_value("seed", seed, SEED)
+    imputation = imputation_of(answers, manifest, frame)
     chunks = answers if isinstance(answers, ChunkAnswers) else None
-    table = answers if chunks is None else chunks.table
-    assert isinstance(table, TableAnswers)
-    if find_spec("sklearn") is None:
-        raise InputError(f"Imputation needs scikit-learn, which is not installed here. Install it: {EXTRA}.")
-    quasi = [name for name, column in manifest.quasi_identifiers.items() if column.average is None]
-    ids = [name for name, column in manifest.columns.items() if column.role == "identifier"]
-    codes = codes_of(manifest)
-    no_predictors = {*quasi, *ids, *(() if codes is None else [codes.column])}
-    recorded = [name for name in frame.columns if name not in no_predictors]
-    imputation = Imputation.of(frame, [table.column(name) for name in quasi], recorded)
+    codes, ids = codes_of(manifest), _ids_of(manifest)
     for number in range(n):
         complete = imputation.complete(seed, number)
-        if chunks is not None and codes is not None:
-            texts = table.frame.with_columns(
+        if chunks is not None and chunks.table is not None and codes is not None:
+            texts = chunks.table.frame.with_columns(
                 pl.when(pl.col(codes.column).is_not_null()).then(pl.lit(PRESENT)).alias(codes.column)
             )
             drawn = with_reconstruction(texts, codes.column, [*ids, None][0], chunks.counts.released, seed + number)
             complete = complete.with_columns(drawn[codes.column])
         yield complete
+
+
+def imputation_of(answers: Answers, manifest: TableManifest, frame: pl.DataFrame) -> "Imputation":
+    """Prepare the table of a release; ``frame`` is that table with columns in their types."""
+    table = answers.table if isinstance(answers, ChunkAnswers) else answers
+    assert isinstance(table, TableAnswers)
+    if find_spec("sklearn") is None:
+        raise InputError(f"Imputation needs scikit-learn, which is not installed here. Install it: {EXTRA}.")
+    quasi = [name for name, column in manifest.quasi_identifiers.items() if column.average is None]
+    codes = codes_of(manifest)
+    no_predictors = {*quasi, *_ids_of(manifest), *(() if codes is None else [codes.column])}
+    recorded = [name for name in frame.columns if name not in no_predictors]
+    return Imputation.of(frame, [table.column(name) for name in quasi], recorded)
+
+
+def _ids_of(manifest: TableManifest) -> list[str]:
+    return [name for name, column in manifest.columns.items() if column.role == "identifier"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,6 +140,16 @@ class Imputation:
         return self.frame.with_columns(
             column.values(positions[back]) for column, positions in zip(self.drawn, at, strict=True)
         )
+
+    def middle(self) -> pl.DataFrame:
+        """Return the table with the middle of each range, and null where a label is a group or limits nothing."""
+        columns = []
+        for column in self.drawn:
+            at = (column.first + column.last) // 2
+            is_known = ~column.is_open if column.is_nominal else ~column.is_any
+            columns.append(column.values(at).to_frame().select(pl.when(pl.Series(is_known)).then(pl.all())).to_series())
+        back = np.argsort(self.order)
+        return self.frame.with_columns(column.gather(back) for column in columns)
 
     def _redraw(self, place: int, at: Sequence[Places], rng: np.random.Generator) -> Places:
         """Return new positions of a column, drawn from all others and the labels."""

@@ -1,0 +1,50 @@
+"""``cloister replicate``: researchers' analyses of the original and of a release, side by side."""
+
+import polars as pl
+
+from cloister.api.open import open as open_release
+from cloister.cli.options import ReplicateOptions
+from cloister.cli.output import console, grid, print_json, say
+from cloister.cli.query import read_column_hierarchy
+from cloister.errors import InputError
+from cloister.io import is_taken, write_private
+from cloister.release.folder import release_around
+from cloister.settings.reading import how_read
+from cloister.sources import read_table
+
+DATA = ("original", "labels", "imputed")
+
+
+def run_replicate(options: ReplicateOptions) -> None:
+    """Verify the release, fit the analyses, and print their terms."""
+    if options.out is not None and is_taken(options.out):
+        raise InputError(f"{options.out.name} exists already. Give another name, or remove it.")
+    if options.out is not None and release_around(options.out) is not None:
+        raise InputError(f"{options.out.name} would be inside a release. Name another place.")
+    release = open_release(options.folder, hierarchies=dict(map(read_column_hierarchy, options.hierarchies)))
+    original = read_table(options.original, **how_read(options)).frame
+    found = release.replicate(original, options.analysis, options.n, options.seed)
+    if options.out is not None:
+        write_private(options.out, found.terms.write_csv().encode())
+    if options.as_json:
+        print_json(found.summary())
+    elif not options.quiet:
+        for name, terms in found.terms.group_by("analysis", maintain_order=True):
+            console().print(grid(f"{terms['model'][0]}: {name[0]}", ["term", *DATA, "overlap"], [*_rows(terms)]))
+        for sentence in found.sentences():
+            say(sentence)
+
+
+def _rows(terms: pl.DataFrame) -> list[list[str]]:
+    """Return a row for each term: estimates with their intervals, and the overlap of the imputed one."""
+    rows = []
+    for term, of_term in terms.group_by("term", maintain_order=True):
+        each = {row["data"]: row for row in of_term.iter_rows(named=True)}
+        rows.append([str(term[0]), *(_interval(each[data]) for data in DATA), f"{each['imputed']['overlap']:.2f}"])
+    return rows
+
+
+def _interval(row: dict[str, float | None]) -> str:
+    if row["estimate"] is None:
+        return "-"
+    return f"{row['estimate']:.2g} ({row['lower']:.2g}, {row['upper']:.2g})"
