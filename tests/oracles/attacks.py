@@ -30,6 +30,28 @@ def rows_like(rows, known):
     return [row for row in rows if all(covers(row[column], value) for column, value in known.items())]
 
 
+def singled_out(rows, people, recorded, averaged=()):
+    """How many distinct predicates the rows are, and how many of them exactly one person satisfies.
+
+    A row is satisfied by values under its labels, equal recorded values, and of averages the nearest.
+    """
+    exact = [column for column in rows[0] if column not in (*recorded, *averaged)] if rows else []
+
+    def gap(row, person, column):
+        return abs(float(row[column]) - float(person[column]))
+
+    def satisfies(person, row):
+        like = rows_like(rows, {column: person[column] for column in exact})
+        return (
+            row in like
+            and all(row[column] == person[column] for column in recorded)
+            and all(gap(row, person, one) <= min(gap(each, person, one) for each in like) + 1e-9 for one in averaged)
+        )
+
+    distinct = [row for place, row in enumerate(rows) if row not in rows[:place]]
+    return len(distinct), sum(sum(satisfies(person, row) for person in people) == 1 for row in distinct)
+
+
 def term_codes(term):
     """The codes that a term stands for."""
     return set(term[1:-1].split(",")) if term.startswith("(") else {term}

@@ -186,15 +186,32 @@ class Inference:
 
 
 @dataclass(frozen=True)
+class PredicateSinglingOut:
+    """How many predicates, read off the released records, match exactly one record of the original."""
+
+    predicates: int  # distinct ones in the release
+    tested: int  # all, or a random sample
+    isolating: int  # of the tested, those that match exactly one record
+
+    @property
+    def share(self) -> float:
+        """The share of the tested predicates that match exactly one record."""
+        return self.isolating / self.tested if self.tested else 0.0
+
+
+@dataclass(frozen=True)
 class ThreeCriteria:
-    """A figure for each criterion of the Article 29 Working Party.
+    """A figure for each criterion of the Article 29 Working Party, and one for predicate singling out.
 
     References
     ----------
     Article 29 Data Protection Working Party (2014), Opinion 05/2014 on Anonymisation Techniques, section 2.2.2.
+    Cohen, Nissim (2020), "Towards formalizing the GDPR's notion of singling out", PNAS 117:8344.
     """
 
-    singling_out: float  # highest share of targets that some adversary finds alone
+    singling_out: float  # highest share of targets that some adversary finds alone, by what the adversary knows
+    # share of the predicates over all released columns that match one record of the original; None except for tables
+    predicate_singling_out: float | None
     linkability: float  # highest rate at which some adversary links a target with the right record
     inference: float | None  # highest gain in guessing; None where nothing sensitive is released that could be guessed
 
@@ -215,6 +232,7 @@ class Attack:
         were released
     levels : adversaries, in the order of what they know
     inferences : one for each sensitive column; of code sets one for a further code
+    predicates : of tables, singling out by everything released
     """
 
     shape: str
@@ -227,6 +245,7 @@ class Attack:
     is_known_who: bool
     levels: tuple[Level, ...]
     inferences: tuple[Inference, ...] = ()
+    predicates: PredicateSinglingOut | None = None
 
     @property
     def guess(self) -> float:
@@ -250,6 +269,7 @@ class Attack:
         gains = [inference.gain for inference in self.inferences]
         return ThreeCriteria(
             max((each.alone / each.targets for each in found), default=0.0),
+            None if self.predicates is None else self.predicates.share,
             max((each.rate for each in found), default=0.0),
             max(gains) if gains else None,
         )

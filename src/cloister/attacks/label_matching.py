@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.hierarchy import BoundHierarchy
 from cloister.kernels.ragged import postings
 
-from .adversary import Integers, RecordGroups
+from .adversary import Integers, PredicateSinglingOut, RecordGroups, sample_targets
 
 Floats = NDArray[np.float64]
 NEAR = 1e-9  # By how much two distances may differ and still be the same
@@ -108,3 +109,54 @@ def labels_of(
         texts = set() if at is None else {hierarchy.labels[level][at] for level in levels}
         found.append(tuple(sorted(number[text] for text in texts if text in number)))
     return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordPredicates:
+    """What each released record says of its patient: a value under each label, and these recorded values.
+
+    For a column of averages the predicate is that this average is nearest to the value, as in `Nearest`.
+
+    References
+    ----------
+    Cohen, Nissim (2020), "Towards formalizing the GDPR's notion of singling out", PNAS 117:8344: k-anonymity allows
+    predicates that match exactly one record of the original.
+    """
+
+    released: Labelled
+    classes: Integers  # (n_records,) group of each released record
+    recorded: Integers  # (n_records,) number of its combination of recorded values
+    originals: Integers  # (n_patients,) number of the combination that each patient has
+
+    def single_out(self, budget: int, seed: int) -> PredicateSinglingOut:
+        """Count the distinct predicates that match exactly one patient; of more than ``budget``, in a random sample."""
+        (groups, numbers), _, _ = group_rows((self.classes, self.recorded), self.classes.size)
+        n_numbers = 1 + max(int(self.recorded.max(initial=0)), int(self.originals.max(initial=0)))
+        having = postings(self.originals, np.arange(self.originals.size), n_numbers)
+        values = [
+            _values_under(fits, labels) for fits, labels in zip(self.released.fits, self.released.labels, strict=True)
+        ]
+        tested = sample_targets(groups.size, budget, seed)
+        isolating = sum(
+            self._matches_one(int(groups[place]), having[int(numbers[place])], values) for place in tested.tolist()
+        )
+        return PredicateSinglingOut(groups.size, tested.size, isolating)
+
+    def _matches_one(self, group: int, patients: Integers, values: Sequence[Sequence[Integers]]) -> bool:
+        """Whether exactly one of these patients has values that this class stands for."""
+        for place, under in enumerate(values):
+            if place not in self.released.nearest and patients.size:
+                label = int(self.released.labels[place][group])
+                patients = patients[np.isin(self.released.values[place][patients], under[label])]
+        if not self.released.nearest:
+            return patients.size == 1
+        columns = range(len(values))
+        fitting = (patient for patient in patients.tolist() if group in self.released.groups(patient, columns))
+        return len(list(islice(fitting, 2))) == 1
+
+
+def _values_under(fits: Sequence[tuple[int, ...]], labels: Integers) -> list[Integers]:
+    """By label, the numbers of the values that it may stand for."""
+    pairs = [(label, value) for value, some in enumerate(fits) for label in some]
+    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return postings(found[:, 0], found[:, 1], 1 + max(int(labels.max(initial=0)), int(found[:, 0].max(initial=0))))

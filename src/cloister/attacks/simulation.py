@@ -25,6 +25,7 @@ from .adversary import (
     KnowledgeStep,
     Level,
     Matches,
+    PredicateSinglingOut,
     RecordGroups,
     level_of,
     sample_targets,
@@ -39,6 +40,13 @@ class Inferable(Protocol):
 
     def infer(self, targets: Integers, seed: int) -> Inference:
         """Guess the value of each target, and count correct guesses."""
+
+
+class Isolating(Protocol):
+    """Predicates that can be read off a release."""
+
+    def single_out(self, budget: int, seed: int) -> PredicateSinglingOut:
+        """Count the predicates that match exactly one record of the original, among at most this many."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,6 +133,7 @@ class OpenedRelease:
     # (n_patients,) original ids as text; None where there are none
     ids: pl.Series | None = field(default=None, repr=False)
     traces: Traces | None = None  # for attacks on several parts; None where the release has no records
+    predicates: Isolating | None = None  # of tables
 
 
 def released_of(
@@ -170,8 +179,8 @@ BUDGET = 1_000  # Patients looked for at each step of knowledge, unless asked ot
 def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> Attack:
     """Attack a release.
 
-    ``budget``: patients looked for; a random sample where there are more
-    ``seed``: of the sample, and of what is known of each target
+    ``budget``: patients looked for, and predicates tested; a random sample where there are more
+    ``seed``: of the samples, and of what is known of each target
     """
     targets = sample_targets(opened.n_patients, budget, seed)
     levels = [level for adversary in opened.adversaries for level in _levels(adversary, targets, opened.k, seed)]
@@ -187,6 +196,7 @@ def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> A
         is_known_who=opened.is_known_who,
         levels=tuple(levels),
         inferences=tuple(inferences),
+        predicates=None if opened.predicates is None else opened.predicates.single_out(budget, seed),
     )
 
 

@@ -31,7 +31,7 @@ from cloister.verification.driver import Request
 from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, match_of
 from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
-from .label_matching import Labelled, Nearest, group_rows, labels_of, number_texts
+from .label_matching import Labelled, Nearest, RecordPredicates, group_rows, labels_of, number_texts
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 QI = "quasi-identifier"
@@ -100,7 +100,16 @@ def _open_reduced(
         sensitive=tuple(sensitive),
         ids=None if ids is None else patient_ids(ids, n_patients),
         traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
+        predicates=_predicates(released, groups, recorded, original),
     )
+
+
+def _predicates(
+    released: Labelled, groups: Integers, recorded: Mapping[str, pl.Series], original: pl.DataFrame
+) -> RecordPredicates:
+    columns = [number_texts(pl.concat([text, as_text(original[column])]))[1] for column, text in recorded.items()]
+    _, _, numbers = group_rows(columns, groups.size + original.height)
+    return RecordPredicates(released, groups, numbers[: groups.size], numbers[groups.size :])
 
 
 def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from tests.oracles.attacks import candidates, records_with, rows_like, sequences_with
+from tests.oracles.attacks import candidates, records_with, rows_like, sequences_with, singled_out
 
 import cloister as cl
 from cloister.attacks.adversary import UNKNOWN, order_of
@@ -79,6 +79,27 @@ def test_tables_of_every_method_stand_an_attack(method):
     assert found.levels[-1].covered == N
     assert found.levels[-1].released.rate <= 1 / K
     assert [each.column for each in found.inferences] == ["dx"]
+
+
+@pytest.mark.parametrize("recorded", [["dx"], []])
+@pytest.mark.parametrize("method", TABLES)
+def test_predicates_over_all_columns_single_out_patients(method, recorded):
+    """Those of labels alone match k patients or more; with a recorded column, many match one."""
+    people = PEOPLE.select("id", *COLUMNS, *recorded)
+    options = {"suppression": 0.1, "qi": COLUMNS} | TABLES[method]
+    release = cl.protect_table(people, rule=[cl.KAnonymity(K)], id="id", sensitive=recorded, **options)
+    shown = release.frame.drop("id").cast(pl.String).rows(named=True)
+    rows = [row for row in shown if set(row.values()) != {"*"}]
+    expected = singled_out(rows, people.cast(pl.String).rows(named=True), recorded, options.get("microaggregate", ()))
+    found = cl.attack(release, people)
+
+    assert found.predicates is not None
+    assert (found.predicates.predicates, found.predicates.isolating) == expected
+    assert found.criteria.predicate_singling_out == expected[1] / expected[0]
+    assert found.criteria.singling_out == 0
+    assert (expected[1] > 0) == bool(recorded)
+    sampled = cl.attack(release, people, targets=5).predicates
+    assert (sampled.tested, sampled.predicates) == (5, expected[0])
 
 
 def test_who_knows_a_number_takes_the_nearest_average():
