@@ -23,9 +23,11 @@ from .cohorts import COHORTS, read
 # of each cohort, what is recorded beside the outcome, and three analyses
 ITEMS: dict[str, tuple[tuple[str, ...], tuple[str, str, str]]] = {
     "nesarc": ((), (
-        "logistic: outcome ~ age + sex + marital", "logistic: outcome ~ age*sex + C(ethrace2a)", "table: outcome ~ sex")),
+        "logistic: outcome ~ age + sex + marital", "logistic: outcome ~ age*sex + C(ethrace2a)",
+        "table: outcome ~ sex")),
     "flchain": (("futime", "death"), (
-        "cox: Surv(futime, death) ~ age + sex + flc.grp + creatinine", "logistic: death ~ age + sex + mgus + kappa",
+        "cox: Surv(futime, death) ~ age + sex + flc.grp + creatinine",
+        "logistic: death ~ age + sex + mgus + kappa",
         "kaplan-meier: Surv(futime, death) ~ sex")),
     "rotterdam": (("dtime", "death", "rtime", "recur"), (
         "cox: Surv(dtime, death) ~ age + meno + size + grade + nodes + hormon + chemo",

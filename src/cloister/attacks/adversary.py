@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .refinement import Refinement
+
 Integers = NDArray[np.int64]
 
 UNKNOWN, ELSEWHERE, THERE = -1, 0, 1  # Whether the target's own record is among the matches
@@ -233,6 +235,7 @@ class Attack:
     levels : adversaries, in the order of what they know
     inferences : one for each sensitive column; of code sets one for a further code
     predicates : of tables, singling out by everything released
+    refinement : of tables whose classes have labels of their own, what the method reveals beyond them
     """
 
     shape: str
@@ -246,6 +249,7 @@ class Attack:
     levels: tuple[Level, ...]
     inferences: tuple[Inference, ...] = ()
     predicates: PredicateSinglingOut | None = None
+    refinement: Refinement | None = None
 
     @property
     def guess(self) -> float:

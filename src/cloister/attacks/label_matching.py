@@ -133,9 +133,11 @@ class RecordPredicates:
         (groups, numbers), _, _ = group_rows((self.classes, self.recorded), self.classes.size)
         n_numbers = 1 + max(int(self.recorded.max(initial=0)), int(self.originals.max(initial=0)))
         having = postings(self.originals, np.arange(self.originals.size), n_numbers)
-        values = [
-            _values_under(fits, labels) for fits, labels in zip(self.released.fits, self.released.labels, strict=True)
-        ]
+        values = []  # by column and label, the numbers of the values that it may stand for
+        for fits, labels in zip(self.released.fits, self.released.labels, strict=True):
+            pairs = np.array([(one, at) for at, some in enumerate(fits) for one in some], dtype=np.int64).reshape(-1, 2)
+            n_labels = 1 + max(int(labels.max(initial=0)), int(pairs[:, 0].max(initial=0)))
+            values.append(postings(pairs[:, 0], pairs[:, 1], n_labels))
         tested = sample_targets(groups.size, budget, seed)
         isolating = sum(
             self._matches_one(int(groups[place]), having[int(numbers[place])], values) for place in tested.tolist()
@@ -153,10 +155,3 @@ class RecordPredicates:
         columns = range(len(values))
         fitting = (patient for patient in patients.tolist() if group in self.released.groups(patient, columns))
         return len(list(islice(fitting, 2))) == 1
-
-
-def _values_under(fits: Sequence[tuple[int, ...]], labels: Integers) -> list[Integers]:
-    """By label, the numbers of the values that it may stand for."""
-    pairs = [(label, value) for value, some in enumerate(fits) for label in some]
-    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return postings(found[:, 0], found[:, 1], 1 + max(int(labels.max(initial=0)), int(found[:, 0].max(initial=0))))

@@ -30,6 +30,7 @@ from .adversary import (
     level_of,
     sample_targets,
 )
+from .refinement import Refinement
 
 EVERYTHING = KnowledgeStep("", None)
 Counts = dict[str, int]
@@ -134,6 +135,7 @@ class OpenedRelease:
     ids: pl.Series | None = field(default=None, repr=False)
     traces: Traces | None = None  # for attacks on several parts; None where the release has no records
     predicates: Isolating | None = None  # of tables
+    refinement: Refinement | None = None  # of tables whose classes have labels of their own
 
 
 def released_of(
@@ -197,6 +199,7 @@ def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> A
         levels=tuple(levels),
         inferences=tuple(inferences),
         predicates=None if opened.predicates is None else opened.predicates.single_out(budget, seed),
+        refinement=opened.refinement,
     )
 
 

@@ -32,6 +32,7 @@ from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Matc
 from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
 from .label_matching import Labelled, Nearest, RecordPredicates, group_rows, labels_of, number_texts
+from .refinement import LOWEST_LEVELS, Refinement, refine
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 QI = "quasi-identifier"
@@ -89,6 +90,8 @@ def _open_reduced(
         for column, text in recorded.items()
         if manifest.role(column) == "sensitive"
     ]
+    beside = [number_texts(pl.concat([text, as_text(original[column])]))[1] for column, text in recorded.items()]
+    _, _, numbers = group_rows(beside, frame.height + n_patients)
     return OpenedRelease(
         shape="table",
         method=manifest.method,
@@ -100,16 +103,24 @@ def _open_reduced(
         sensitive=tuple(sensitive),
         ids=None if ids is None else patient_ids(ids, n_patients),
         traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
-        predicates=_predicates(released, groups, recorded, original),
+        predicates=RecordPredicates(released, groups, *np.split(numbers, [frame.height])),
+        refinement=_refine(frame, promise, source.hierarchies) if manifest.method in LOWEST_LEVELS else None,
     )
 
 
-def _predicates(
-    released: Labelled, groups: Integers, recorded: Mapping[str, pl.Series], original: pl.DataFrame
-) -> RecordPredicates:
-    columns = [number_texts(pl.concat([text, as_text(original[column])]))[1] for column, text in recorded.items()]
-    _, _, numbers = group_rows(columns, groups.size + original.height)
-    return RecordPredicates(released, groups, numbers[: groups.size], numbers[groups.size :])
+def _refine(frame: pl.DataFrame, promise: Guarantee, hierarchies: Mapping[str, BoundHierarchy]) -> Refinement:
+    """Return what follows for somebody who knows the rule by which the method chose the labels of classes."""
+    shown = {column: number_texts(as_text(frame[column])) for column in promise.levels}
+    labels, sizes, _ = group_rows([numbers for _, numbers in shown.values()], frame.height)
+    by_column = dict(zip(shown, labels, strict=True))
+    generalized = [column for column in shown if column not in promise.averaged]
+    return refine(
+        sizes,
+        {column: by_column[column] for column in generalized},
+        {column: shown[column][0] for column in generalized},
+        hierarchies,
+        {column: promise.recoded.get(column, (promise.levels[column],)) for column in generalized},
+    )
 
 
 def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> pl.DataFrame:

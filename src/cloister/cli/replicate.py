@@ -40,11 +40,9 @@ def _rows(terms: pl.DataFrame) -> list[list[str]]:
     rows = []
     for term, of_term in terms.group_by("term", maintain_order=True):
         each = {row["data"]: row for row in of_term.iter_rows(named=True)}
-        rows.append([str(term[0]), *(_interval(each[data]) for data in DATA), f"{each['imputed']['overlap']:.2f}"])
+        shown = [
+            "-" if one["estimate"] is None else "{estimate:.2g} ({lower:.2g}, {upper:.2g})".format(**one)
+            for one in (each[data] for data in DATA)
+        ]
+        rows.append([str(term[0]), *shown, f"{each['imputed']['overlap']:.2f}"])
     return rows
-
-
-def _interval(row: dict[str, float | None]) -> str:
-    if row["estimate"] is None:
-        return "-"
-    return f"{row['estimate']:.2g} ({row['lower']:.2g}, {row['upper']:.2g})"

@@ -197,7 +197,8 @@ def _row(design: Design, data: str, term: str, found: Mapping[str, Mapping[str, 
     has_sign = analysis.model in REGRESSIONS
     if own is None or interval is None:
         return row | {"overlap": 0.0, "is_inside": False, "is_replicated": False if has_sign else None}
-    is_replicated = (own > 0) == (estimate > 0) and _is_significant(interval) == _is_significant(truth)
+    is_significant, was = (not low <= 0 <= high for low, high in (interval, truth))
+    is_replicated = (own > 0) == (estimate > 0) and is_significant == was
     return row | {
         "estimate": own,
         "lower": interval[0],
@@ -206,10 +207,6 @@ def _row(design: Design, data: str, term: str, found: Mapping[str, Mapping[str, 
         "is_inside": truth[0] <= own <= truth[1],
         "is_replicated": is_replicated if has_sign else None,
     }
-
-
-def _is_significant(interval: Interval) -> bool:
-    return not interval[0] <= 0 <= interval[1]
 
 
 def overlap(one: Interval, other: Interval) -> float:

@@ -232,3 +232,14 @@ def test_a_table_with_codes_stands_an_attack():
 
     assert_stands(found)
     assert [level.known for level in found.levels if level.is_covered][-1] == "all quasi-identifiers and 2 codes"
+
+
+def test_the_method_reveals_what_is_below_a_label_of_two(tmp_path):
+    """A class of two with sexes suppressed is a woman and a man; one transformation for all reveals nothing so."""
+    frame = pl.DataFrame({"age": [31, 31, 52, 52, 52, 52], "sex": ["F", "M", "F", "F", "M", "M"]})
+    for method, expected in (("cluster", (1, 1, 2, 1.0)), ("full-domain", None)):
+        release = cl.protect_table(frame, k=2, qi={"age": "interval:10", "sex": "suppress"}, method=method)
+        release.write(tmp_path / method)
+        found = cl.attack(tmp_path / method, frame).refinement
+
+        assert (found and (found.labels, found.determined, found.records, found.bits)) == expected
