@@ -14,12 +14,23 @@ from tests.oracles import risk as oracle
 from cloister.kernels import itemset_support
 from cloister.kernels.classes import cells_of, stand_out
 from cloister.kernels.itemset_support import item_sets, least_of, records_of_items, supports
+from cloister.risk import uniqueness_interval
 from cloister.risk.assessment import assess_table
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import group
 from cloister.risk.special_uniques import find_special_uniques
 
 CELLS = st.sampled_from(["a", "b", "c", None])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_resamples():
+    """Of hundreds of tables the interval of each may be from few resamples."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uniqueness_interval, "RESAMPLES", 4)
+        yield
+
+
 TABLES = st.integers(1, 5).flatmap(
     lambda width: st.lists(st.tuples(*[CELLS] * width), min_size=1, max_size=25).map(lambda rows: (width, rows))
 )
@@ -194,3 +205,6 @@ def test_estimates_of_any_sample_stay_in_bounds(table, fraction, copies):
     assert 0 <= told.share_above_threshold <= sample.share_above_threshold
     assert all(0 <= share <= found.sample_uniques / found.n_records for share in told.uniques.values())
     assert told.chosen in told.uniques
+    assert told.interval.estimates == told.uniques
+    assert 0 <= told.interval.lower <= min(told.uniques.values())
+    assert max(told.uniques.values()) <= told.interval.upper <= found.sample_uniques / found.n_records

@@ -75,7 +75,7 @@ def estimated_share(sample: Sample, estimator: str) -> float:
     bound = uniques / sample.n_records
     if sample.n_records == sample.population:
         return bound
-    return min(ESTIMATORS[estimator](sample), bound)
+    return min(EVERY_ESTIMATOR[estimator](sample), bound)
 
 
 def zayatz(sample: Sample) -> float:
@@ -112,6 +112,30 @@ def pitman(sample: Sample) -> float:
     return math.exp(float(mean[0]))
 
 
+def ewens(sample: Sample) -> float:
+    """Return the estimate by Ewens' sampling formula, Pitman's with a = 0; 1 if no two records are alike.
+
+    The maximum likelihood t makes the expected number of classes, the sum of t / (t + i) over i below n, that of the
+    sample; the expected uniques are N t / (t + N - 1).
+
+    Source: Hoshino, Takemura (1998), "On the relation between logarithmic series model and other superpopulation models
+    useful for microdata disclosure risk assessment".
+    """
+    from scipy.optimize import brentq
+
+    u, n = sample.n_classes, sample.n_records
+    if u == n:
+        return 1.0
+
+    def excess(logarithm: float) -> float:
+        t = math.exp(logarithm)
+        return t * _digamma_rise(t, n) - u
+
+    low, high = math.log(SMALLEST), math.log(10) + 2 * math.log(n)
+    t = math.exp(low if excess(low) >= 0 else brentq(excess, low, high, xtol=1e-13))
+    return t / (t + sample.population - 1)
+
+
 def snb(sample: Sample) -> float:
     """Return the estimate by the slide negative binomial model; Zayatz's if the model cannot be fitted.
 
@@ -143,6 +167,9 @@ def dankar(sample: Sample) -> float:
 
 
 ESTIMATORS: dict[str, Callable[[Sample], float]] = {"dankar": dankar, "pitman": pitman, "zayatz": zayatz, "snb": snb}
+"""Those of the rule population-uniqueness."""
+
+EVERY_ESTIMATOR = ESTIMATORS | {"ewens": ewens}
 
 
 def maximum_likelihood_pitman(sample: Sample) -> tuple[float, float] | None:

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.kernels.classes import Cells, cells_of, classes
 from cloister.privacy.uniqueness import (
-    ESTIMATORS,
     LARGEST_FRACTION_OF_PITMAN,
     MOST_PEOPLE,
     Sample,
-    estimated_share,
     fitted_snb,
     log_gamma_ratio,
     maximum_likelihood_pitman,
     shlosser,
 )
 from cloister.results import Risk
+
+from .uniqueness_interval import UniquenessInterval, uniqueness_interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,6 +216,7 @@ class PopulationRisk:
     marketer : (1 / n) sum of f / F over the classes, the expected share of records linked rightly when all are linked
     uniques : share of the records whose person is alone in the population: by name of the estimator, or ``counted``
     chosen : which of ``uniques`` to report: ``counted``, or the estimator that the rule of Dankar et al. picks
+    interval : of the estimated share of population uniques; None if they were counted
 
     References
     ----------
@@ -232,6 +233,7 @@ class PopulationRisk:
     uniques: dict[str, float] = field(default_factory=dict)
     chosen: str = "counted"
     without_solution: tuple[str, ...] = ()
+    interval: UniquenessInterval | None = None
 
 
 def counted_risk(
@@ -280,7 +282,8 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
     people = max(grouped.n_records, round(grouped.n_records / fraction))
     sizes, classes = np.unique(grouped.sizes, return_counts=True)
     sample = Sample(sizes, classes, people)
-    uniques = {name: estimated_share(sample, name) for name in ESTIMATORS if name != "dankar"}
+    interval = uniqueness_interval(sample)
+    uniques = interval.estimates
     # the rule of Dankar et al.
     many = sample.fraction > LARGEST_FRACTION_OF_PITMAN
     chosen = min("snb", "zayatz", key=uniques.__getitem__) if many else "pitman"
@@ -289,7 +292,7 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
     above = _share_above(sizes * classes, expected, threshold)
     unsolved = tuple(name for name in ("pitman", "snb") if sample.fraction < 1 and parameters(sample, name) is None)
     highest = float(expected.max())
-    return PopulationRisk("estimated", people, highest, marketer, above, marketer, uniques, chosen, unsolved)
+    return PopulationRisk("estimated", people, highest, marketer, above, marketer, uniques, chosen, unsolved, interval)
 
 
 def _share_above(records: NDArray[np.int64], risks: NDArray[np.float64], threshold: float) -> float:

@@ -15,6 +15,7 @@ from cloister.privacy.uniqueness import (
     Sample,
     dankar,
     estimated_share,
+    ewens,
     fitted_snb,
     maximum_likelihood_pitman,
     pitman,
@@ -106,9 +107,22 @@ def test_estimates_are_between_nothing_and_the_sample_uniques(sizes, more, estim
     assert 0 <= found <= float(oracle.unique_share(sizes))
 
 
+@examples(100)
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=60), st.integers(2, 10**6))
+def test_ewens_parameter_expects_the_classes_of_the_sample(sizes, more):
+    """The sum of t / (t + i) over the records is the number of classes, t being that of the estimate."""
+    records = sum(sizes)
+    assume(1 < len(sizes) < records)
+    people = records * more
+    share = ewens(sample_of(sizes, people))
+    t = share * (people - 1) / (1 - share)
+
+    assert sum(t / (t + i) for i in range(records)) == pytest.approx(len(sizes), rel=1e-6)
+
+
 def test_a_whole_population_needs_no_estimate():
     """If everybody is in the sample, sample uniques are population uniques."""
-    for estimator in ("dankar", "pitman", "zayatz", "snb"):
+    for estimator in ("dankar", "pitman", "zayatz", "snb", "ewens"):
         assert estimated_share(sample_of(SIZES, 90), estimator) == 40 / 90
 
 
