@@ -35,7 +35,7 @@ MADE_UP = "made-up hospital, 3 columns"
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnSample:
     """A sample of a population: its interval, its estimates, and the true share of its records."""
 
     population: str
@@ -77,7 +77,7 @@ def classes_of(people: pl.DataFrame) -> NDArray[np.int64]:
     return people.select(alike)["class"].to_numpy().astype(np.int64) - 1
 
 
-def samples(name: str, people: pl.DataFrame, n: int) -> Iterator[Drawn]:
+def samples(name: str, people: pl.DataFrame, n: int) -> Iterator[DrawnSample]:
     """Draw samples of each fraction."""
     classes, random = classes_of(people), np.random.default_rng(1)
     sizes = np.bincount(classes)
@@ -88,10 +88,12 @@ def samples(name: str, people: pl.DataFrame, n: int) -> Iterator[Drawn]:
             found = Sample(*np.unique(records[records > 0], return_counts=True), classes.size)
             interval = uniqueness_interval(found)
             estimate, truth = estimated_share(found, "dankar"), float((sizes[chosen] == 1).mean())
-            yield Drawn(name, fraction, truth, estimate, interval.estimates["zayatz"], interval.lower, interval.upper)
+            yield DrawnSample(
+                name, fraction, truth, estimate, interval.estimates["zayatz"], interval.lower, interval.upper
+            )
 
 
-def line(name: str, some: Sequence[Drawn]) -> tuple[str, ...]:
+def line(name: str, some: Sequence[DrawnSample]) -> tuple[str, ...]:
     """A line of the table."""
     truths, above = [each.truth for each in some], min(each.upper - each.truth for each in some)
     widths, errors = [each.upper - each.lower for each in some], [each.estimate - each.truth for each in some]

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
+from cloister.io import as_text
 from cloister.kernels.ragged import postings
 
 from .adversary import Integers, PredicateSinglingOut, RecordGroups, sample_targets
@@ -128,16 +129,25 @@ class RecordPredicates:
     recorded: Integers  # (n_records,) number of its combination of recorded values
     originals: Integers  # (n_patients,) number of the combination that each patient has
 
+    @classmethod
+    def of(
+        cls, released: Labelled, classes: Integers, recorded: Mapping[str, pl.Series], original: pl.DataFrame
+    ) -> "RecordPredicates":
+        """Read the predicates off released records; ``recorded``: by column, (n_records,) text."""
+        columns = [number_texts(pl.concat([text, as_text(original[column])]))[1] for column, text in recorded.items()]
+        _, _, numbers = group_rows(columns, classes.size + original.height)
+        return cls(released, classes, numbers[: classes.size], numbers[classes.size :])
+
     def single_out(self, budget: int, seed: int) -> PredicateSinglingOut:
         """Count the distinct predicates that match exactly one patient; of more than ``budget``, in a random sample."""
         (groups, numbers), _, _ = group_rows((self.classes, self.recorded), self.classes.size)
         n_numbers = 1 + max(int(self.recorded.max(initial=0)), int(self.originals.max(initial=0)))
         having = postings(self.originals, np.arange(self.originals.size), n_numbers)
-        values = []  # by column and label, the numbers of the values that it may stand for
+        values = []
         for fits, labels in zip(self.released.fits, self.released.labels, strict=True):
-            pairs = np.array([(one, at) for at, some in enumerate(fits) for one in some], dtype=np.int64).reshape(-1, 2)
-            n_labels = 1 + max(int(labels.max(initial=0)), int(pairs[:, 0].max(initial=0)))
-            values.append(postings(pairs[:, 0], pairs[:, 1], n_labels))
+            pairs = np.array([(label, value) for value, some in enumerate(fits) for label in some], dtype=np.int64)
+            told, standing = pairs.reshape(-1, 2).T
+            values.append(postings(told, standing, 1 + max(int(labels.max(initial=0)), int(told.max(initial=0)))))
         tested = sample_targets(groups.size, budget, seed)
         isolating = sum(
             self._matches_one(int(groups[place]), having[int(numbers[place])], values) for place in tested.tolist()

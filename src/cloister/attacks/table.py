@@ -90,8 +90,6 @@ def _open_reduced(
         for column, text in recorded.items()
         if manifest.role(column) == "sensitive"
     ]
-    beside = [number_texts(pl.concat([text, as_text(original[column])]))[1] for column, text in recorded.items()]
-    _, _, numbers = group_rows(beside, frame.height + n_patients)
     return OpenedRelease(
         shape="table",
         method=manifest.method,
@@ -103,7 +101,7 @@ def _open_reduced(
         sensitive=tuple(sensitive),
         ids=None if ids is None else patient_ids(ids, n_patients),
         traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
-        predicates=RecordPredicates(released, groups, *np.split(numbers, [frame.height])),
+        predicates=RecordPredicates.of(released, groups, recorded, original),
         refinement=_refine(frame, promise, source.hierarchies) if manifest.method in LOWEST_LEVELS else None,
     )
 

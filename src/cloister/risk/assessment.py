@@ -29,20 +29,6 @@ def _plain(risk: Risk) -> Plain:
     return asdict(risk) | {"histogram": dict(risk.histogram)}
 
 
-def _uniqueness(people: PopulationRisk, threshold: float) -> Plain:
-    """Population uniques as plain values; an estimate exceeds the threshold if the upper end of its interval does."""
-    interval = people.interval
-    highest = people.uniques[people.chosen] if interval is None else interval.upper
-    return {
-        "chosen": people.chosen,
-        "shares": people.uniques,
-        "without_solution": list(people.without_solution),
-        "interval": None if interval is None else [interval.lower, interval.upper],
-        "few_sampled": interval is not None and interval.is_warned,
-        "above_threshold": highest > threshold,
-    }
-
-
 @dataclass(frozen=True, eq=False)
 class TableAssessment:
     """The risk of an original table with one row per patient.
@@ -74,7 +60,7 @@ class TableAssessment:
         risk, people, found = self.prosecutor, self.population, self.special_uniques
         if risk is not None and found is not None:
             alone = {"records": self.sample_uniques, "share": self.sample_uniques / self.n_records}
-            uniqueness = None if people is None else _uniqueness(people, risk.threshold)
+            uniqueness = None if people is None else people.uniqueness(risk.threshold)
             summary |= {
                 "prosecutor": _plain(risk),
                 "journalist": None if people is None else {name: getattr(people, name) for name in OF_PEOPLE},

@@ -235,6 +235,18 @@ class PopulationRisk:
     without_solution: tuple[str, ...] = ()
     interval: UniquenessInterval | None = None
 
+    def uniqueness(self, threshold: float) -> dict[str, object]:
+        """Return population uniques as plain values; an estimate exceeds the threshold if its upper end does."""
+        interval = self.interval
+        return {
+            "chosen": self.chosen,
+            "shares": self.uniques,
+            "without_solution": list(self.without_solution),
+            "interval": None if interval is None else [interval.lower, interval.upper],
+            "few_sampled": interval is not None and interval.is_warned,
+            "above_threshold": (self.uniques[self.chosen] if interval is None else interval.upper) > threshold,
+        }
+
 
 def counted_risk(
     grouped: GroupedRecords, texts: pl.DataFrame, population: pl.DataFrame, threshold: float
