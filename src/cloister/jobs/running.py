@@ -29,7 +29,7 @@ from cloister.jobs.wording import in_keys
 from cloister.pipeline.output_paths import check_places
 from cloister.pipeline.releasing import WrittenRelease, protect_and_attack, warnings_and_notes
 from cloister.release.folder import read_figures
-from cloister.release.release import Release
+from cloister.release.release import ANALYSES, Release
 from cloister.results import Figures, Manifest, Stopwatch
 from cloister.settings.analyses import Analysis
 from cloister.settings.run_options import RunOptions
@@ -287,11 +287,11 @@ def _replicate(
     job: Job, original: Original, folder: Path, own: Path | None, analyses: Sequence[Analysis]
 ) -> Iterator[str]:
     """Fit analyses to the original and to the release, for the custodian; yield what was found."""
-    from cloister.recipients.replication import REPLICATION, replicate_folder
+    from cloister.recipients.replication import replicate_folder
 
     found = replicate_folder(folder, original.data, original.hierarchies, analyses, job.seed)
     if own is not None:
-        write_private(own / REPLICATION, found.terms.write_csv().encode())
+        write_private(own / ANALYSES, found.terms.write_csv().encode())
     for sentence in found.sentences():
         yield Message(sentence)
 

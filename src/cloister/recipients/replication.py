@@ -34,7 +34,6 @@ from .imputation import imputation_of
 from .models import Design, Fit, design_of
 from .pooling import PooledEstimate, pool
 
-REPLICATION = "analyses.csv"
 USUAL_TABLES = 10
 TABLES_POOLED = Range(int, 2, 1000)
 ORIGINAL, LABELS, IMPUTED = "original", "labels", "imputed"

@@ -36,6 +36,7 @@ LOSSES = {"mean_loss": "mean", "loss": "minimized"} | {
 }
 """Losses of the shapes, by their names in manifests."""
 INTERNAL = "internal.json"
+ANALYSES = "analyses.csv"  # what researchers will find, of a part of a job
 """What only the custodian may see, in a folder outside the release."""
 
 
@@ -298,4 +299,4 @@ def check_apart(target: Path, custodian_dir: Path | None, crosswalk: Path | None
 def is_internal(folder: Path) -> bool:
     """Return whether a folder contains only the custodian's files of a release."""
     names = {entry.name for entry in folder.iterdir()}
-    return {INTERNAL} <= names <= {INTERNAL, REPORT, FIGURES} and holds_files_alone(folder)
+    return {INTERNAL} <= names <= {INTERNAL, ANALYSES, REPORT, FIGURES} and holds_files_alone(folder)

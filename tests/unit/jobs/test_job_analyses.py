@@ -17,8 +17,9 @@ def test_results_go_to_the_custodian_and_not_into_the_release(tmp_path, monkeypa
     """The notes say how much is replicated; all terms are in a file of the custodian's folder."""
     pytest.importorskip("lifelines")
     monkeypatch.chdir(tmp_path)
-    write_hospital(tmp_path, HEAD + TABLE + LOGISTIC)
+    write_hospital(tmp_path, HEAD + TABLE.replace('crosswalk = "patients.map.csv"', "") + LOGISTIC)
     assert run(["run", "job.toml", "--custodian-dir", "own"]) == 0
+    assert run(["run", "job.toml", "--custodian-dir", "own", "--overwrite"]) == 0
     file = tmp_path / "own" / "patients" / "analyses.csv"
     terms = pl.read_csv(file)
 
