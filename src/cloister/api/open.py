@@ -11,13 +11,13 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, parse_hierarchy
-from cloister.io import Place, appearing, is_taken
+from cloister.io import Place, appearing
 from cloister.io.columns import list_columns, nearest_column
 from cloister.io.frames import to_pandas
 from cloister.io.other_files import check_writable, write_other
 from cloister.jobs.manifest import only_part, part_names
 from cloister.privacy.rule import PrivacyRule
-from cloister.release.folder import any_manifest, read_data, read_manifest, release_around
+from cloister.release.folder import any_manifest, check_new, read_data, read_manifest
 from cloister.release.head import CODEBOOK, Section
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
@@ -369,12 +369,7 @@ def export(folder: str | Path, out: str | Path) -> None:
     files = manifest.with_records
     if manifest.shape != "table" or len(files) != 1:
         raise InputError(f"{place.name} is no release of one table in a file, and no other can be exported.")
-    if is_taken(target):
-        raise InputError(f"{target.name} exists already. Give another name, or remove it.", file=target.name)
-    if release_around(target) is not None:
-        raise InputError(
-            f"{target.name} would be inside a release, which must not contain other files. Name another place."
-        )
+    check_new(target)
     frame = read_data(place / files[0], manifest.settings.delimiter)
     codebook = read_data(place / CODEBOOK, ",")
     check_writable(target, frame.columns)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from cloister.cli.options import CompareOptions, ExploreOptions
 from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
-from cloister.errors import InputError, Message, NoSafeRelease
+from cloister.errors import Message, NoSafeRelease
 from cloister.exploration.comparison import compare_manifests, comparison_page, manifests_in, rows_of
 from cloister.exploration.results import RECORD, Exploration, Outcome, Setting, word_of
 from cloister.exploration.running import PAGE, ExploreRequest, explore_settings, in_words
 from cloister.exploration.setting_keys import parse_grid
 from cloister.io import write_private
 from cloister.pipeline.output_paths import tidy_beside
-from cloister.release.folder import release_around
+from cloister.release.folder import check_new
 from cloister.results import STARTED
 from cloister.settings.declaration import Keywords, command_words
 from cloister.settings.run_options import RunOptions
@@ -132,10 +132,8 @@ def _figures(one: Outcome, loss: float | None) -> list[str]:
 def run_compare(options: CompareOptions) -> None:
     """Compare releases, write the page, and print the result."""
     out = options.out
-    if out is not None and release_around(out) is not None:
-        raise InputError(
-            f"{out.name} would be inside a release, which must not contain other files. Name another place."
-        )
+    if out is not None:
+        check_new(out)
     for folder in options.folders:
         tidy_beside(folder, Screen(quiet=True))
     found = compare_manifests(manifests_in(options.folders))

@@ -10,8 +10,8 @@ from cloister.cli.options import ImputeOptions
 from cloister.cli.output import say
 from cloister.cli.query import read_column_hierarchy
 from cloister.errors import InputError
-from cloister.io import Place, appearing, is_taken, write_csv, write_parquet, write_private
-from cloister.release.folder import release_around
+from cloister.io import Place, appearing, write_csv, write_parquet, write_private
+from cloister.release.folder import check_new
 
 NUMBER, ROW = ".imp", ".id"
 README = """COMPLETE TABLES OF A RELEASE
@@ -40,10 +40,7 @@ def run_impute(options: ImputeOptions) -> None:
     """Verify the release, write the tables with a README, and print a confirmation."""
     if options.format not in ("csv", "parquet"):
         raise InputError("--format is csv or parquet.")
-    if is_taken(options.out):
-        raise InputError(f"{options.out.name} exists already. Give another name, or remove it.")
-    if release_around(options.out) is not None:
-        raise InputError(f"{options.out.name} would be inside a release. Name another place.")
+    check_new(options.out)
     release = open_release(options.folder, hierarchies=dict(map(read_column_hierarchy, options.hierarchies)))
     long = long_table(release, release.impute(options.n, options.seed))
     name = f"imputed.{options.format}"

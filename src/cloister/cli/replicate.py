@@ -6,21 +6,17 @@ from cloister.api.open import open as open_release
 from cloister.cli.options import ReplicateOptions
 from cloister.cli.output import console, grid, print_json, say
 from cloister.cli.query import read_column_hierarchy
-from cloister.errors import InputError
-from cloister.io import is_taken, write_private
-from cloister.release.folder import release_around
+from cloister.io import write_private
+from cloister.recipients.replication import DATA, IMPUTED
+from cloister.release.folder import check_new
 from cloister.settings.reading import how_read
 from cloister.sources import read_table
-
-DATA = ("original", "labels", "imputed")
 
 
 def run_replicate(options: ReplicateOptions) -> None:
     """Verify the release, fit the analyses, and print their terms."""
-    if options.out is not None and is_taken(options.out):
-        raise InputError(f"{options.out.name} exists already. Give another name, or remove it.")
-    if options.out is not None and release_around(options.out) is not None:
-        raise InputError(f"{options.out.name} would be inside a release. Name another place.")
+    if options.out is not None:
+        check_new(options.out)
     release = open_release(options.folder, hierarchies=dict(map(read_column_hierarchy, options.hierarchies)))
     original = read_table(options.original, **how_read(options)).frame
     found = release.replicate(original, options.analysis, options.n, options.seed)
@@ -44,5 +40,5 @@ def _rows(terms: pl.DataFrame) -> list[list[str]]:
             "-" if one["estimate"] is None else "{estimate:.2g} ({lower:.2g}, {upper:.2g})".format(**one)
             for one in (each[data] for data in DATA)
         ]
-        rows.append([str(term[0]), *shown, f"{each['imputed']['overlap']:.2f}"])
+        rows.append([str(term[0]), *shown, f"{each[IMPUTED]['overlap']:.2f}"])
     return rows

@@ -36,7 +36,7 @@ from .pooling import PooledEstimate, pool
 
 USUAL_TABLES = 10
 TABLES_POOLED = Range(int, 2, 1000)
-ORIGINAL, LABELS, IMPUTED = "original", "labels", "imputed"
+DATA = ORIGINAL, LABELS, IMPUTED = "original", "labels", "imputed"
 Cell: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Cell]
 Interval = tuple[float, float]

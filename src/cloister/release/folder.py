@@ -10,7 +10,7 @@ from typing import Protocol
 import polars as pl
 
 from cloister.errors import CloisterError, InputError
-from cloister.io import formula_columns, read_table, sha256
+from cloister.io import formula_columns, is_taken, read_table, sha256
 from cloister.io.batches import is_as_written, read_released_frames
 from cloister.release.earlier_names import with_earlier_names, with_names_of_today
 from cloister.release.head import (
@@ -95,6 +95,16 @@ def release_around(path: Path) -> Path | None:
             any_manifest(folder)
             return folder
     return None
+
+
+def check_new(path: Path) -> None:
+    """Reject an output path that exists, or that is inside a release."""
+    if is_taken(path):
+        raise InputError(f"{path.name} exists already. Give another name, or remove it.", file=path.name)
+    if release_around(path) is not None:
+        raise InputError(
+            f"{path.name} would be inside a release, which must not contain other files. Name another place."
+        )
 
 
 def _strangers(folder: Path, files: Mapping[str, object]) -> list[str]:
