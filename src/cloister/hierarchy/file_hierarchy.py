@@ -257,14 +257,12 @@ def check_file(path: str | Path, delimiter: str | None = None) -> list[Hierarchy
 
 
 def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
-    """The rows of a file, and the line that each begins in; refused after the handlers, so that no cause is kept."""
-    text, problem = "", "cannot be split into columns. Name the delimiter (one character) and check its quotes."
+    """The rows of a file, and the line that each begins in; refused after the handler, so that no cause is kept."""
+    text = _read_text(path)
+    if tree := _tree_of(text, path.name):
+        return tree, ()
     rows, lines, line = [], [], 1
     try:
-        content = path.read_bytes()
-        text = _decode_text(content)
-        if tree := _tree_of(text):
-            return tree, ()
         mark = delimiter if delimiter is not None else next((mark for mark in ";\t" if mark in text), ",")
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
         for row in reader:
@@ -273,29 +271,40 @@ def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...]
                 lines.append(line)
             line = reader.line_num + 1
         return tuple(rows), tuple(lines)
-    except OSError:
-        problem = "cannot be read. Check that it exists and its rights."
+    except (csv.Error, TypeError, ValueError):
+        pass
+    problem = "cannot be split into columns. Name the delimiter (one character) and check its quotes."
+    raise InputError(f"The hierarchy file {path.name} {problem}", file=path.name)
+
+
+def _read_text(path: Path) -> str:
+    problem = "cannot be read. Check that it exists and its rights."
+    try:
+        return _decode_text(path.read_bytes())
     except UnicodeDecodeError:
         problem = "is neither UTF-8 nor Windows-1252 text. Save it as UTF-8."
-    except (csv.Error, TypeError, ValueError):
+    except (OSError, ValueError):
         pass
     raise InputError(f"The hierarchy file {path.name} {problem}", file=path.name)
 
 
-def _tree_of(text: str) -> tuple[tuple[str, ...], ...]:
+def _tree_of(text: str, file: str) -> tuple[tuple[str, ...], ...]:
     """The rows of a file of Amnesia, in which each line names a label and what is below it; empty if it is none."""
     found = [TREE_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]
     below = {one[1].strip(): [part.strip() for part in one[2].split(",")] for one in found if one}
     above = {child: label for label, children in below.items() for child in children}
     if not below or sum(one is None for one in found) > len(TREE_HEAD) or not text.lstrip().startswith(TREE_HEAD):
         return ()
-    return rows_of_tree(above, sorted(above.keys() - below.keys()))
+    return rows_of_tree(above, sorted(above.keys() - below.keys()), file)
 
 
-def rows_of_tree(above: Mapping[str, str], values: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+def rows_of_tree(
+    above: Mapping[str, str], values: Iterable[str], file: str = "The hierarchy"
+) -> tuple[tuple[str, ...], ...]:
     """Return the labels of each value up to its root; ``above`` is the label directly above each value or label.
 
-    A value that is less deep than others is its own label until they meet. Labels in a circle have no root: an error.
+    A value that is less deep than others is its own label until they meet. Labels in a circle have no root: an error,
+    which names the ``file``.
 
     Examples
     --------
@@ -308,7 +317,7 @@ def rows_of_tree(above: Mapping[str, str], values: Iterable[str]) -> tuple[tuple
         while path[-1] in above and len(path) <= len(above):
             path.append(above[path[-1]])
         if path[-1] in above:
-            raise InputError("Some labels of the hierarchy are above each other, in a circle. Correct its links.")
+            raise InputError(f"{file} has labels that are above each other, in a circle. Correct its links.", file=file)
         paths.append(path)
     height = max(map(len, paths), default=0)
     return tuple((*[path[0]] * (height - len(path)), *path) for path in paths)

@@ -173,10 +173,9 @@ def _prepare_part(job_run: JobRun, name: str) -> PreparedPart:
     with of_part(job_run.job, name):
         prepared = prepare_part(job_run, name)
         analyses, frame = job_run.job.analyses.get(name, ()), prepared.protection.original.data
-        if analyses and not isinstance(frame, pl.DataFrame):
-            raise InputError("Analyses need the original in memory, and this table is protected in its database.")
         for one in analyses:
-            assert isinstance(frame, pl.DataFrame)
+            if not isinstance(frame, pl.DataFrame):
+                raise InputError("Analyses need the original in memory, and this table is protected in its database.")
             one.check(frame.columns)
         return prepared
 

@@ -219,15 +219,16 @@ class Groups(Design):
             yield f"{outcome}={_shown(value)} if {group}", (having / rows.height, near * (1 - near) / (rows.height + 4))
 
     def _survival(self, rows: pl.DataFrame, group: str) -> Iterator[tuple[str, tuple[float, float]]]:
-        """The share alive at each time, with Greenwood's variance."""
-        times, events = rows[self.analysis.outcome[0]].cast(pl.Float64).to_numpy(), self._event(rows)
-        for at in self.at:
-            ends = np.unique(times[(events > 0) & (times <= at)])
-            risk = np.array([(times >= end).sum() for end in ends], dtype=np.float64)
-            died = np.array([((times == end) & (events > 0)).sum() for end in ends], dtype=np.float64)
-            share = float(np.prod(1 - died / risk))
-            lost = died[risk > died] / (risk * (risk - died))[risk > died]
-            yield f"alive at {at:g} if {group}", (share, float(share**2 * lost.sum()))
+        """The share alive at each time, with Greenwood's variance, which is 0 where nobody is."""
+        from statsmodels.duration.survfunc import SurvfuncRight
+
+        times = rows[self.analysis.outcome[0]].cast(pl.Float64).to_numpy()
+        found = SurvfuncRight(times, self._event(rows))
+        last = np.searchsorted(found.surv_times, self.at, side="right")
+        shares = np.append(1.0, found.surv_prob)[last]
+        errors = np.nan_to_num(np.append(0.0, found.surv_prob_se))[last]
+        for at, share, error in zip(self.at, shares.tolist(), errors.tolist(), strict=True):
+            yield f"alive at {at:g} if {group}", (share, error**2)
 
 
 def _shown(value: object) -> str:

@@ -179,9 +179,13 @@ def _pool_numbers(
         missing = added / variance if variance > 0 else 0.0
         observed = (complete + 1) / (complete + 3) * complete * (1 - missing)
         freedom = 1 / (1 / freedom + 1 / observed) if observed > 0 else min(freedom, complete)
+    return PooledEstimate(mean, inside, between, variance, freedom, interval_of(mean, variance, freedom, confidence))
+
+
+def interval_of(estimate: float, variance: float, freedom: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the interval by Student's t, or by the normal distribution if the degrees of freedom have no end."""
     from scipy.special import ndtri, stdtrit  # slow to import
 
-    # of Student's t; of the normal distribution where the degrees of freedom have no end
     share = (1 + confidence) / 2
     reach = float(ndtri(share) if freedom == inf else stdtrit(freedom, share)) * sqrt(variance)
-    return PooledEstimate(mean, inside, between, variance, freedom, (mean - reach, mean + reach))
+    return estimate - reach, estimate + reach

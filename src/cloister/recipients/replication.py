@@ -32,7 +32,7 @@ from cloister.shapes.table.format.manifest import TableManifest
 from .answers import Answers, answers_from
 from .imputation import imputation_of
 from .models import Design, Fit, design_of
-from .pooling import PooledEstimate, pool
+from .pooling import PooledEstimate, interval_of, pool
 
 USUAL_TABLES = 10
 TABLES_POOLED = Range(int, 2, 1000)
@@ -50,7 +50,7 @@ TERMS: Mapping[str, type[pl.DataType]] = {
 
 @dataclass(frozen=True, repr=False)
 class Replication:
-    """Analyses of a release beside those of its original.
+    """Analyses of a release and of its original.
 
     Attributes
     ----------
@@ -145,10 +145,11 @@ def replicate_folder(
 
 def _as_released(original: pl.DataFrame, like: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of the original that are released, in the types of the released table."""
-    missing = [name for name in like.columns if name not in original.columns]
     common = [name for name in like.columns if name in original.columns]
     if not common:
-        raise InputError(f"The original has no column of the release.{nearest_column(missing[0], original.columns)}")
+        raise InputError(
+            f"The original has no column of the release.{nearest_column(like.columns[0], original.columns)}"
+        )
     texts = [as_text(original[name]).alias(name) for name in common]
     return pl.DataFrame([_typed(text, like[text.name]) for text in texts])
 
@@ -163,13 +164,9 @@ def _typed(text: pl.Series, like: pl.Series) -> pl.Series:
 
 def _intervals(fit: Fit) -> dict[str, tuple[float, Interval]]:
     """Return the estimate and the 95 % interval of each term."""
-    from scipy.special import stdtrit
-
-    reach = float(stdtrit(fit.freedom, 0.975)) if fit.freedom < float("inf") else 1.959963984540054
     return {
-        term: (estimate, (estimate - reach * deviation, estimate + reach * deviation))
+        term: (estimate, interval_of(estimate, variance or 0.0, fit.freedom))
         for term, (estimate, variance) in fit.terms.items()
-        for deviation in [(variance or 0.0) ** 0.5]
     }
 
 

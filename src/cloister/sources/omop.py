@@ -223,14 +223,7 @@ def code_hierarchy(files: Files, codes: Sequence[str]) -> FileHierarchy:
             file=files.name,
         )
     above |= dict.fromkeys({*codes, *above.values()} - above.keys(), ROOT)
-    try:
-        rows = rows_of_tree(above, codes)
-    except InputError:
-        raise InputError(
-            f"CONCEPT_ANCESTOR of {files.name} has concepts of {vocabulary} that are above each other, in a circle. "
-            "Export the table again.",
-            file=files.name,
-        ) from None
+    rows = rows_of_tree(above, codes, f"CONCEPT_ANCESTOR of {files.name}")
     return FileHierarchy(files.name, (*rows, (*[""] * (len(rows[0]) - 1), ROOT)))
 
 

@@ -178,3 +178,11 @@ def test_a_file_of_amnesia_is_read_as_its_tree(tmp_path):
     }  # fmt: skip
     place.write_text("a has b;any\nc;any\n")
     assert hierarchy_file(place).values == ("a has b", "c")
+
+
+def test_a_tree_in_a_circle_is_refused(tmp_path):
+    """Labels that are above each other have no root: the message says so, and names the file."""
+    (tmp_path / "tree.txt").write_text("name sex\ntype distinct\nheight 3\n\n* has a,b\nb has c\nc has b,d\n")
+
+    with pytest.raises(errors.InputError, match=r"tree.txt has labels that are above each other, in a circle"):
+        hierarchy_file(tmp_path / "tree.txt")
