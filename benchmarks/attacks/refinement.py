@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import cloister as cl
-from benchmarks.usefulness.tables import METHODS, File, files
+from benchmarks.usefulness.tables import File, files, settings_of
 
 ASKED = ("default", "cluster", "mondrian", "local recoding")
 
@@ -30,16 +30,15 @@ def main() -> None:
     table = Table("file", "method", "k", "labels", "determined", "share", "records", "bits", "attack, s")
     for file in (file for file in files(asked.data) if file.name in asked.files):
         for method, k in ((method, k) for method in ASKED for k in asked.k):
-            table.add_row(file.name, method, str(k), *_attacked(file, method, k))
+            table.add_row(file.name, method, str(k), *_attack_file(file, method, k))
     Console(width=120).print(table)
 
 
-def _attacked(file: File, method: str, k: int) -> list[str]:
+def _attack_file(file: File, method: str, k: int) -> list[str]:
     """Protect a file, and return what the attack finds."""
-    chosen = METHODS[method] | ({"strata": [file.age, file.sex]} if method == "default" else {})
     with tempfile.TemporaryDirectory() as place:
         release = cl.protect_table(
-            file.frame, k=k, qi=file.hierarchies, sensitive=["outcome"], accept=["outcome"], **chosen
+            file.frame, k=k, qi=file.hierarchies, sensitive=["outcome"], accept=["outcome"], **settings_of(file, method)
         )
         release.write(Path(place) / "release")
         began = time.perf_counter()

@@ -24,7 +24,7 @@ from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
 from cloister.shapes.table.method.protect import TableRelease
 
-from .tables import Coding, File, decade_of, estimated
+from .tables import Coding, File, decade_of, estimated, settings_of
 
 MOST_ROWS = 12_000
 AGE, NAME = "interval:5,10,20", "suppress"
@@ -152,10 +152,14 @@ def main() -> None:
         file = read(asked.folder, cohort)
         coding = Coding(file)
         for k, method in ((k, method) for k in asked.k for method in asked.methods):
-            chosen = {"strata": ["age", file.sex]} if method == "default" else {"method": method}
             began = time.perf_counter()
             release = cl.protect_table(
-                file.frame, k=k, qi=file.hierarchies, sensitive=["outcome"], accept=["outcome"], **chosen
+                file.frame,
+                k=k,
+                qi=file.hierarchies,
+                sensitive=["outcome"],
+                accept=["outcome"],
+                **settings_of(file, method),
             )
             seconds = time.perf_counter() - began
             kept = list(categories(file, release))

@@ -19,8 +19,9 @@ from rich.table import Table
 import cloister as cl
 
 from .cohorts import COHORTS, read
+from .tables import settings_of
 
-# of each cohort, what is recorded beside the outcome, and three analyses
+# by cohort: columns that are recorded in addition to the outcome, and three analyses
 ITEMS: dict[str, tuple[tuple[str, ...], tuple[str, str, str]]] = {
     "nesarc": ((), (
         "logistic: outcome ~ age + sex + marital", "logistic: outcome ~ age*sex + C(ethrace2a)",
@@ -59,14 +60,15 @@ ITEMS: dict[str, tuple[tuple[str, ...], tuple[str, str, str]]] = {
 }  # fmt: skip
 
 
-def replicated(folder: Path, name: str, k: int, method: str, n: int) -> pl.DataFrame:
-    """Return the terms of the analyses of a cohort, and the shape of what was released."""
+def replicate_cohort(folder: Path, name: str, k: int, method: str, n: int) -> pl.DataFrame:
+    """Return the terms of the analyses of a cohort."""
     recorded, analyses = ITEMS[name]
     cohort = COHORTS[name]
     file = read(folder, cohort, *map(pl.col, recorded))
     kept = [*recorded, "outcome"]
-    chosen = {"strata": ["age", file.sex]} if method == "default" else {"method": method}
-    release = cl.protect_table(file.frame, k=k, qi=file.hierarchies, sensitive=kept, accept=kept, **chosen)
+    release = cl.protect_table(
+        file.frame, k=k, qi=file.hierarchies, sensitive=kept, accept=kept, **settings_of(file, method)
+    )
     with tempfile.TemporaryDirectory() as place:
         release.write(Path(place) / "release")
         opened = cl.open(Path(place) / "release", verify=False)
@@ -92,7 +94,7 @@ def main() -> None:
     asked = parser.parse_args()
     table = Table("k", "method", "cohort", "data", "terms", "inside", "replicated", "overlap", "lowest")
     for k, method in ((k, method) for k in asked.k for method in asked.methods):
-        found = {name: replicated(asked.folder, name, k, method, asked.n) for name in asked.cohorts}
+        found = {name: replicate_cohort(asked.folder, name, k, method, asked.n) for name in asked.cohorts}
         found["all"] = pl.concat(found.values())
         for name, terms in found.items():
             for data in ("labels", "imputed"):

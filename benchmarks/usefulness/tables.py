@@ -64,6 +64,11 @@ class File:
     sex: str
 
 
+def settings_of(file: File, method: str) -> dict[str, object]:
+    """Return the settings of a method, whose default keeps rates by the columns of age and sex of this file."""
+    return METHODS[method] | ({"strata": [file.age, file.sex]} if method == "default" else {})
+
+
 def _shipped(folder: Path, table: str, columns: Sequence[str]) -> tuple[pl.DataFrame, dict[str, Hierarchy]]:
     frame = pl.read_csv(folder / f"{table}.csv", separator=";", infer_schema=False)
     found = {column: hierarchy_file(folder / f"{table}_hierarchy_{column}.csv") for column in columns}

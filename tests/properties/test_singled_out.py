@@ -1,4 +1,4 @@
-"""Predicates read off a release: the count of those that match one patient is that of an enumeration."""
+"""Predicates read off a release: as many match exactly one patient as an enumeration counts."""
 
 import numpy as np
 from hypothesis import given

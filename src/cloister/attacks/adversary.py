@@ -14,8 +14,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .refinement import Refinement
-
 Integers = NDArray[np.int64]
 
 UNKNOWN, ELSEWHERE, THERE = -1, 0, 1  # Whether the target's own record is among the matches
@@ -193,12 +191,30 @@ class PredicateSinglingOut:
 
     predicates: int  # distinct ones in the release
     tested: int  # all, or a random sample
-    isolating: int  # of the tested, those that match exactly one record
+    isolating: int  # tested predicates that match exactly one record
 
     @property
     def share(self) -> float:
         """The share of the tested predicates that match exactly one record."""
         return self.isolating / self.tested if self.tested else 0.0
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What follows from labels and method together.
+
+    Attributes
+    ----------
+    labels : pairs of a class and a column whose label covers several finer ones
+    determined : of these, how many have finer counts that follow exactly
+    records : records of classes with such a label
+    bits : mean information that the rule gives on the finer labels of a class, over these pairs
+    """
+
+    labels: int
+    determined: int
+    records: int
+    bits: float
 
 
 @dataclass(frozen=True)
@@ -211,7 +227,7 @@ class ThreeCriteria:
     Cohen, Nissim (2020), "Towards formalizing the GDPR's notion of singling out", PNAS 117:8344.
     """
 
-    singling_out: float  # highest share of targets that some adversary finds alone, by what the adversary knows
+    singling_out: float  # highest share of targets that some adversary finds alone
     # share of the predicates over all released columns that match one record of the original; None except for tables
     predicate_singling_out: float | None
     linkability: float  # highest rate at which some adversary links a target with the right record

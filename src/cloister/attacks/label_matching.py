@@ -146,8 +146,8 @@ class RecordPredicates:
         values = []
         for fits, labels in zip(self.released.fits, self.released.labels, strict=True):
             pairs = np.array([(label, value) for value, some in enumerate(fits) for label in some], dtype=np.int64)
-            told, standing = pairs.reshape(-1, 2).T
-            values.append(postings(told, standing, 1 + max(int(labels.max(initial=0)), int(told.max(initial=0)))))
+            label, value = pairs.reshape(-1, 2).T
+            values.append(postings(label, value, 1 + max(int(labels.max(initial=0)), int(label.max(initial=0)))))
         tested = sample_targets(groups.size, budget, seed)
         isolating = sum(
             self._matches_one(int(groups[place]), having[int(numbers[place])], values) for place in tested.tolist()
@@ -155,7 +155,7 @@ class RecordPredicates:
         return PredicateSinglingOut(groups.size, tested.size, isolating)
 
     def _matches_one(self, group: int, patients: Integers, values: Sequence[Sequence[Integers]]) -> bool:
-        """Whether exactly one of these patients has values that this class stands for."""
+        """Whether exactly one of these patients has values under the labels of this class."""
         for place, under in enumerate(values):
             if place not in self.released.nearest and patients.size:
                 label = int(self.released.labels[place][group])

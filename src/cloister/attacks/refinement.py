@@ -15,35 +15,16 @@ Combinatorial Refinement Attacks on k-Anonymity Without Auxiliary Information" (
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
 from cloister.shapes.table.format.options import CLUSTER, LOCAL_RECODING, MONDRIAN
 
-Integers = NDArray[np.int64]
+from .adversary import Integers, Refinement
+
 LOWEST_LEVELS = (CLUSTER, LOCAL_RECODING, MONDRIAN)
 """Methods whose classes have the lowest levels at which their records agree."""
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """What follows from labels and method together.
-
-    Attributes
-    ----------
-    labels : pairs of a class and a column whose label stands for several finer ones
-    determined : of these, how many have finer counts that follow exactly
-    records : records of classes with such a label
-    bits : mean information that the rule gives on the finer labels of a class, over these pairs
-    """
-
-    labels: int
-    determined: int
-    records: int
-    bits: float
 
 
 def refine(
@@ -93,7 +74,7 @@ def _n_finer(hierarchy: BoundHierarchy, text: str | None, levels: Sequence[int])
     members = {
         frozenset(place for place, label in enumerate(hierarchy.labels[level]) if label == text) for level in above
     } - {frozenset()}
-    if len(members) != 1:  # it stands for different values at different levels, and no one knows which are meant
+    if len(members) != 1:  # it covers other values at another level, and which level is meant is not known
         return 1
     (one,) = members
     top = max(level for level in above if hierarchy.labels[level][min(one)] == text)

@@ -27,10 +27,10 @@ from .adversary import (
     Matches,
     PredicateSinglingOut,
     RecordGroups,
+    Refinement,
     level_of,
     sample_targets,
 )
-from .refinement import Refinement
 
 EVERYTHING = KnowledgeStep("", None)
 Counts = dict[str, int]

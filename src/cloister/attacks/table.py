@@ -28,11 +28,11 @@ from cloister.shapes.table_with_codes.format.data import (
 from cloister.sources import read_table
 from cloister.verification.driver import Request
 
-from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, match_of
+from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, Refinement, match_of
 from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
 from .label_matching import Labelled, Nearest, RecordPredicates, group_rows, labels_of, number_texts
-from .refinement import LOWEST_LEVELS, Refinement, refine
+from .refinement import LOWEST_LEVELS, refine
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 QI = "quasi-identifier"

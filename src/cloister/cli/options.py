@@ -30,6 +30,9 @@ Claims = Annotated[Path, Help("CSV or Parquet, any number of rows per patient.",
 KINDS = "CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS"
 
 
+ColumnFiles = Annotated[tuple[str, ...], Help("Hierarchy file of a column. Repeatable.", "COLUMN=FILE", "--hierarchy")]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SayingOptions:
     """Options about what a command prints."""
@@ -278,9 +281,7 @@ class ImputeOptions:
     seed: Annotated[int, Help("Seed; equal seeds give equal tables.")] = 0
     out: Annotated[Path, Help("New folder for the tables.", "DIR")]
     format: Annotated[str, Help("Format of the file.", "csv|parquet")] = "csv"
-    hierarchies: Annotated[
-        tuple[str, ...], Help("Hierarchy file of a column. Repeatable.", "COLUMN=FILE", "--hierarchy")
-    ] = ()
+    hierarchies: ColumnFiles = ()
     quiet: Quiet = False
     verbose: Verbose = False
 
@@ -302,9 +303,7 @@ class ReplicateOptions(SayingOptions, ReadingWords):
     n: Annotated[int, Help("Number of imputed tables, 2 to 1000.", "N", "-n")] = 10
     seed: Annotated[int, Help("Seed of the imputation.")] = 0
     out: Annotated[Path | None, Help("New CSV file for all terms, readable by its owner only.", "FILE")] = None
-    hierarchies: Annotated[
-        tuple[str, ...], Help("Hierarchy file of a column. Repeatable.", "COLUMN=FILE", "--hierarchy")
-    ] = ()
+    hierarchies: ColumnFiles = ()
 
 
 @dataclass(frozen=True, kw_only=True)

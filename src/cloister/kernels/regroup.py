@@ -1,4 +1,4 @@
-"""Local search over classes: nearby classes are grouped anew, or one is dissolved, where that costs less."""
+"""Local search over classes: nearby classes are regrouped, or one is dissolved, where that costs less."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,9 @@ from ._jit import inner, jit
 from .layout import LevelMaps, Rows
 from .shared_labels import Clusters, Prices, _join, _joint_price, single_clusters
 
-NEIGHBOURS = 2  # classes that are grouped anew together with one (1 to 7 tried)
+NEIGHBOURS = 2  # classes that are regrouped together with one (1 to 7 tried)
 STARTS = 6  # rows with which a grouping begins, one after the other; the best one counts (6 to 12 tried)
-MOST_ROWS = 120  # distinct rows that are grouped anew at once: the work grows with their square
+MOST_ROWS = 120  # distinct rows that are regrouped at once: the work grows with their square
 PASSES = 6  # over all rows; later ones change little
 LESS = 1e-9
 """What a change must save, in records that lose everything: rounding alone saves nothing."""
@@ -28,7 +28,7 @@ class Classes(NamedTuple):
 
 
 class Regrouping(NamedTuple):
-    """Rows that are grouped anew."""
+    """Rows that are regrouped."""
 
     members: NDArray[np.int64]  # (n_rows,) the rows, as far as there are any
     group: NDArray[np.int64]  # (n_rows,) slot of the group of each; -1 while it has none
@@ -75,7 +75,7 @@ def _empty(classes, slot):
 
 @inner
 def _list_members(classes, slot, grouping, n):
-    """Add the members of a class to those that are grouped anew, as far as there is room; return how many there are."""
+    """Add the members of a class to the rows to regroup, as far as there is room; return how many there are."""
     row = classes.head[slot]
     while row >= 0 and n <= MOST_ROWS:
         if n < MOST_ROWS:
@@ -256,8 +256,8 @@ def _rebuild(maps, prices, classes, grouping, n, last):
 
 
 @inner
-def _group_anew(maps, prices, classes, grouping, slots, least):
-    """Group the members of some classes anew, if that saves something; return how many members changed."""
+def _regroup_members(maps, prices, classes, grouping, slots, least):
+    """Regroup the members of some classes, if that saves something; return how many members changed."""
     n = 0
     lost = 0.0
     for slot in slots:
@@ -274,7 +274,7 @@ def _group_anew(maps, prices, classes, grouping, slots, least):
 
 @inner
 def _improve_at(maps, prices, classes, grouping, row, least, last):
-    """Dissolve the class of a row, split it, or group it and its neighbours anew, if that saves something.
+    """Dissolve the class of a row, split it, or regroup it and its neighbours, if that saves something.
 
     Returns how many members changed, and where the slots in use end.
     """
@@ -290,10 +290,10 @@ def _improve_at(maps, prices, classes, grouping, row, least, last):
     slots[1:] = -1
     n = 0
     if classes.pool.sizes[own] >= 2 * least:
-        n = _group_anew(maps, prices, classes, grouping, slots, least)
+        n = _regroup_members(maps, prices, classes, grouping, slots, least)
     if n == 0:
         _nearest(maps, prices, classes, row, last, slots[1:], np.inf)
-        n = _group_anew(maps, prices, classes, grouping, slots, least)
+        n = _regroup_members(maps, prices, classes, grouping, slots, least)
     return n, _rebuild(maps, prices, classes, grouping, n, last) if n > 0 else last
 
 

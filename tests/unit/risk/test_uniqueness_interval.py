@@ -35,7 +35,7 @@ def test_equal_classes_have_equal_intervals():
     ],
 )
 def test_ends_that_need_no_estimate(sizes, people, expected):
-    """Where the sample decides, or says nothing."""
+    """Where the sample decides the share, or does not limit it."""
     found = uniqueness_interval(sample_of(sizes, people))
     assert (found.lower, found.upper) == expected
 
@@ -57,10 +57,10 @@ def test_the_truth_is_inside(fraction, n_places):
 def test_the_threshold_is_compared_with_the_upper_end():
     """The estimate is below it, and the interval reaches beyond."""
     frame = pl.DataFrame({"a": [str(i) for i, n in enumerate([1] * 40 + [2] * 9 + [4] * 10) for _ in range(n)]})
-    told = assess_table(frame, frame, ["a"], threshold=0.2, fraction=0.2).summary()["uniqueness"]["population"]
+    people = assess_table(frame, frame, ["a"], threshold=0.2, fraction=0.2).summary()["uniqueness"]["population"]
 
-    assert told["shares"][told["chosen"]] < 0.2 < told["interval"][1]
-    assert told["above_threshold"]
+    assert people["shares"][people["chosen"]] < 0.2 < people["interval"][1]
+    assert people["above_threshold"]
 
 
 def test_few_sampled_people_are_warned_of(tmp_path, monkeypatch, capsys):

@@ -101,7 +101,7 @@ class TableRequest(TableSettings):
 
     @property
     def kernels(self) -> str:
-        """The kernels to compile: those of the search or of clusters, or those that other methods share."""
+        """The kernels to compile: of the search, of clusters, or shared by all other methods."""
         if self.chosen_method == CLUSTER:
             return CLUSTER
         return self.search_name if self.chosen_method == FULL_DOMAIN else "no search"

@@ -147,7 +147,7 @@ def cluster(
     cluster takes the row whose labels shared with the cluster lose least, with all records that have these values,
     until the rules about classes hold. Rows that are left join the cluster where they add least to the loss. Clusters
     that still violate a rule are joined with their nearest ones, as are the smallest ones where a rule about the table
-    asks for larger classes. Then neighbouring classes are grouped anew, or dissolved, as long as that loses less
+    asks for larger classes. Then neighbouring classes are regrouped, or dissolved, as long as that loses less
     (`regroup_classes`).
 
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, against anybody
