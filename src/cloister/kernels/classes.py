@@ -237,6 +237,17 @@ def _number_classes(codes: NDArray[np.uint32], maps: LevelMaps) -> tuple[NDArray
     """The class of each row by its codes, in order of first appearance, and the first row of each."""
     columns = codes.astype(np.int64)
     keys = maps.stride @ columns if maps.exact else classes_of(list(columns))[0]
+    return number_by_first(keys)
+
+
+def number_by_first(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number distinct keys in order of first appearance; return the number at each place, and each first place.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in number_by_first(np.array([7, 2, 7, 5]))]
+    [[0, 1, 0, 2], [0, 1, 3]]
+    """
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
+from .classes import number_by_first
 from .layout import LevelMaps, Rows
 from .shared_labels import Clusters, Prices, _join, _joint_price, single_clusters
 
@@ -334,7 +335,8 @@ def regroup_classes(
     Parameters
     ----------
     rows : distinct rows of all classes
-    class_of : (n_rows,) int64, class of each row, from 0 on; each has at least ``least`` records
+    class_of : (n_rows,) int64, class of each row, from 0 on; each has at least ``least`` records. Which number a class
+        has changes nothing: it may come from the order of a file
     least : records that every class must have
     """
     n_rows = rows.records.size
@@ -342,18 +344,15 @@ def regroup_classes(
         raise ValueError("class_of must be the number of a class for each row")
     n_slots = n_rows + MOST_ROWS
     pool = single_clusters(rows, maps, prices.lowest, spare=n_slots)
-    n_classes = int(class_of.max(initial=-1)) + 1
+    numbered, firsts = number_by_first(class_of)  # of two classes that cost the same, the first one is taken
     classes = Classes(
         pool=pool,
         worth=np.zeros(n_rows + n_slots),
         head=np.full(n_rows + n_slots, -1, dtype=np.int64),
         after=np.full(n_rows, -1, dtype=np.int64),
-        owner=n_rows + class_of,
+        owner=n_rows + numbered,
     )
     grouping = Regrouping(*(np.zeros(MOST_ROWS, dtype=np.int64) for _ in range(3)))
     _fill(maps, prices, classes)
-    _improve(maps, prices, classes, grouping, least, n_rows + n_classes)
-    first, number = np.unique(classes.owner, return_index=True, return_inverse=True)[1:]
-    order = np.argsort(np.argsort(first))
-    numbered: NDArray[np.int64] = order[number].astype(np.int64)
-    return numbered
+    _improve(maps, prices, classes, grouping, least, n_rows + firsts.size)
+    return number_by_first(classes.owner)[0]

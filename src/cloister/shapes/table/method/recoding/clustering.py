@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
-from cloister.kernels.classes import classes_of, group
+from cloister.kernels.classes import classes_of, group, number_by_first
 from cloister.kernels.layout import TOLERANCE, Rows
 from cloister.kernels.regroup import regroup_classes
 from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
@@ -228,9 +228,9 @@ def _blocks_of_classes(
     if codes.shape[0] > len(recoding.coded):
         strata = divide_rows(released, codes[-1, released].astype(np.int64))
     for rows in strata:
-        first_of, place = np.unique(class_of[rows], return_index=True, return_inverse=True)[1:]
-        in_order = rows[np.argsort(first_of[place], kind="stable")]
-        ends = np.cumsum(np.bincount(np.argsort(np.argsort(first_of))[place]))
+        number = number_by_first(class_of[rows])[0]
+        in_order = rows[np.argsort(number, kind="stable")]
+        ends = np.cumsum(np.bincount(number))
         block = rows.size if rows.size <= LARGE else IMPROVED
         yield from (
             part for part in np.split(in_order, ends[np.flatnonzero(np.diff((ends - 1) // block))]) if part.size
