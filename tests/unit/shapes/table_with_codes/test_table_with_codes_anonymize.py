@@ -99,6 +99,7 @@ def test_merging_classes_tells_more_counts():
         ({"qi": {}}, "No quasi-identifier was named"),
         ({"levels": {"age": 1, "sex": 0, "diagnoses": 1}}, "which have no levels"),
         ({"frame": PEOPLE.head(0)}, "has no records"),
+        ({"id": None, "patient": "mrn"}, "one patient could be all k of them"),
         ({"rule": [cl.KAnonymity(3), cl.KMap(3, population=PEOPLE, name="all")]}, "compares classes with a population"),
     ],
 )

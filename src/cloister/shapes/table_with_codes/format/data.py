@@ -220,6 +220,7 @@ class TableWithCodesManifest(TableManifest):
             {
                 "codes.column": is_presence,
                 "codes.settings.k": bool(ks) and codes.settings.k == max(ks),
+                "guarantee.rules": self.guarantee.patients is None,  # sets of codes are counted in records
                 "table": self.table is None,
             },
         )

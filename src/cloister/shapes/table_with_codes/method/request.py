@@ -48,6 +48,14 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequest
         raise InputError(
             f"Column {column!r} has the codes, which have no levels. Leave it out of the levels.", column=column
         )
+    if request.patients is not None:
+        raise InputError(
+            "With ",
+            setting("patient", request.patients.column),
+            " a patient may have several records, but sets of codes are counted in records: one patient could be all k "
+            f"of them. Give one row for each patient, with all of its codes, or leave out {column!r}.",
+            column=column,
+        )
     bound = [rule for rule in request.rules if rule.full_domain_because]
     if bound:
         raise InputError(
