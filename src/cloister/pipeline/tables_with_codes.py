@@ -34,7 +34,7 @@ from cloister.shapes.table_with_codes.format.data import (
     with_presence,
 )
 from cloister.shapes.table_with_codes.method.protect import TableWithCodesRelease, protect_codes_of, record_codes
-from cloister.shapes.table_with_codes.method.request import asking_presence, check_column, k_of
+from cloister.shapes.table_with_codes.method.request import asking_presence, check_column, check_formulas, k_of
 from cloister.shapes.table_with_codes.verify.verify import verify_both
 
 from .tables import EncodedInput, TableInMemory, complete_table_manifest, describe_release, protect_rows, unpack
@@ -93,6 +93,7 @@ class TableWithCodesProtection(TableInMemory[EncodedBoth, ProtectedTableAndCodes
         asked.request(k_of(request))
         check_column(source.frame, request, asked, source.name)
         codes = read_codes(source.frame, asked, source.name)
+        check_formulas(codes.codes, request, asked, source.name)
         request = asking_presence(request, asked.column)
         reduced = with_presence(source.frame, asked.column, asked.missing)
         return EncodedBoth(self.encode_rows(reduced, request), request, codes)

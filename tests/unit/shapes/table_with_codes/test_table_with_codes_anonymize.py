@@ -100,6 +100,10 @@ def test_merging_classes_tells_more_counts():
         ({"levels": {"age": 1, "sex": 0, "diagnoses": 1}}, "which have no levels"),
         ({"frame": PEOPLE.head(0)}, "has no records"),
         ({"id": None, "patient": "mrn"}, "one patient could be all k of them"),
+        (
+            {"frame": PEOPLE.with_columns(diagnoses=pl.lit("401.9 @XYZZY")), "escape_formulas": True},
+            "escape_formulas escapes other cells only",
+        ),
         ({"rule": [cl.KAnonymity(3), cl.KMap(3, population=PEOPLE, name="all")]}, "compares classes with a population"),
     ],
 )

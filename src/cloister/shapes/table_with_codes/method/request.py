@@ -6,8 +6,10 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.hierarchy import suppress
+from cloister.io import without_formulas
 from cloister.io.columns import check_columns
 from cloister.privacy import KAnonymity
+from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 from cloister.shapes.table.method.roles import NO_QUASI_IDENTIFIER
 from cloister.shapes.table_with_codes.format.data import CodesRequested
@@ -61,4 +63,17 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequest
         raise InputError(
             f"The rule {bound[0].model} {bound[0].full_domain_because}, which says nothing of who has codes. "
             "Leave out the rule, or protect the table without its codes."
+        )
+
+
+def check_formulas(codes: CodeSets, request: TableRequest, asked: CodesRequested, file: str) -> None:
+    """Reject codes that a spreadsheet would run if cells shall be escaped: codes are released as they are."""
+    names = pl.DataFrame({asked.column: codes.vocabulary})
+    if request.escape_formulas and not without_formulas(names).equals(names):
+        raise InputError(
+            f"A spreadsheet would run codes of column {asked.column!r} of {file} as formulas, and ",
+            setting("escape_formulas"),
+            " escapes other cells only. Rename the codes that begin with =, +, - or @.",
+            file=file,
+            column=asked.column,
         )
