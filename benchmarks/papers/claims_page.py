@@ -1,11 +1,5 @@
 """The words of the page of results; what stands in ``<!-- -->`` is put in from the numbers."""
 
-EARLIER = """Rows and columns with a date were measured on that day with an earlier version. It chose levels before
-suppression (the published way, at most 5% flagged) and minimized the loss by leaves, so losses of both versions cannot
-be compared. [Claims](../claims.md) compares both ways on the same data.
-
-"""
-
 PAGE = """# Claims: time, risk and utility
 
 Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
@@ -13,7 +7,7 @@ Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --
 0.05 (classes of 20), adversary power 5, levels and suppressed labels chosen together, cells suppressed, flag-aware risk
 bounded. [claims.json](claims.json) contains all numbers and manifests.
 
-<!-- earlier -->Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow
+Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow
 Zipf's law, chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too, with less
 correlated claims. The method is that of El Emam et al. (2012), JMIR 14(1):e33, whose data are not available.
 

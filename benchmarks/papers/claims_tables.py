@@ -6,13 +6,16 @@ from typing import Any
 
 from benchmarks import pages
 from benchmarks.pages import table
-from benchmarks.papers.claims_page import EARLIER, PAGE
+from benchmarks.papers.claims_page import PAGE
 from benchmarks.papers.claims_paper import CLAIMS, VARIABLES, diversity_of
 
 Found = Mapping[str, Any]
 Cells = Sequence[object]
 
 GROUPS = ("excluded", "remaining")
+LARGEST = 3
+"""The last rows: the most generated patients, and both pairs of DE-SynPUF."""
+
 SMALL = ("2,000 generated", "30,000 generated")
 """Data that long tables omit; the numbers are in the JSON file."""
 
@@ -23,7 +26,6 @@ def write_page(found: Found, out: Path) -> None:
     main = [row for row in rows if not row["data"].startswith(SMALL)]
     parts = {
         **pages.measured_on(found),
-        "earlier": EARLIER if any("max_suppression" in row["manifest"]["choice"] for row in rows) else "",
         "times": times(found["rows"]),
         "risks": risks(rows),
         "suppression": suppression(rows),
@@ -80,9 +82,7 @@ def suppression(rows: Sequence[Found]) -> str:
         counts = next(line["counts"] for line in own["steps"] if line["step"] == "11 suppression")
         flags = [share(own["before_suppression"]["flag_rate"]), share(manifest["risk"]["flag_rate"])]
         told = [f"{counts[name]:,}" for name in ("patients left out", "cells suppressed")]
-        choice = manifest["choice"]  # what was measured first has the name that the limit had then
-        limit = choice.get("max_flag_rate", choice.get("max_suppression"))
-        lines.append([row["data"], *flags, own["rounds"], limit, *told])
+        lines.append([row["data"], *flags, own["rounds"], manifest["choice"]["max_flag_rate"], *told])
     return table(heads, lines)
 
 
@@ -114,7 +114,7 @@ def level_told(row: Found, name: str) -> str:
 
 def excluded(rows: Sequence[Found]) -> str:
     """Excluded against remaining patients, as Tables 1 to 4 have it: exact, since all these patients are made up."""
-    compared = {row["data"]: row["own"]["representativeness"] for row in _with_exact_shares(rows)}
+    compared = {row["data"]: row["own"]["representativeness"] for row in rows[-LARGEST:]}
     every = [one["variables"] for one in compared.values()]
     names = dict.fromkeys(name for variables in every for name in variables)
     heads = ["variable", "", *(f"{data}: {group}" for data in (*compared, "paper") for group in GROUPS)]
@@ -136,17 +136,12 @@ def excluded(rows: Sequence[Found]) -> str:
 def patients(rows: Sequence[Found]) -> str:
     """How many patients are excluded, of those with claims."""
     lines = []
-    for row in _with_exact_shares(rows):
+    for row in rows[-LARGEST:]:
         sexes = row["own"]["representativeness"]["variables"]["sex"]["excluded and remaining"]
         n_excluded, n_remaining = (sum(one) for one in zip(*sexes.values(), strict=True))
         part = pages.share(n_excluded / (n_excluded + n_remaining))
         lines.append([row["data"], f"{n_excluded:,}", f"{n_remaining:,}", part])
     return table(["patients with claims", "excluded", "remaining", "share excluded"], lines)
-
-
-def _with_exact_shares(rows: Sequence[Found]) -> list[Found]:
-    """The largest data of each kind, without rows of earlier versions, which had masked shares alone."""
-    return [row for row in rows[-3:] if "representativeness" in row["own"]]
 
 
 def _counts(variables: Found, name: str) -> Mapping[str, Sequence[int]]:
