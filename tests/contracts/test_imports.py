@@ -21,7 +21,7 @@ FLOORS = (
 """Rooms and modules, lowest floor first. Where two names fit a module, the longer one counts."""
 
 MADE_OF = {
-    "table_with_codes": {"table", "disassociation", "codes"},
+    "table_with_codes": {"table", "disassociation", "generalization", "codes"},
     "disassociation": {"codes"},
     "generalization": {"codes"},
 }
@@ -98,6 +98,7 @@ def test_a_verifier_loads_nothing_of_what_it_checks(module):
         *(f"cloister.shapes.{shape}.verify.verify" for shape in ("table", "claims", "trajectories")),
         *(f"cloister.shapes.{shape}.verify.verify" for shape in ("disassociation", "generalization")),
         "cloister.shapes.table_with_codes.verify.verify",
+        "cloister.shapes.table_with_codes.verify.recheck",
         "cloister.verification.folder",
         "cloister.api.attack",
     ],

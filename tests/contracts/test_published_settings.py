@@ -15,7 +15,7 @@ from cloister.shapes.trajectories.format.data import TrajectoriesRequest
 from cloister.shapes.trajectories.format.options import TrajectoriesSettings
 
 FORMS_OF = {
-    "table": ("table", "table_with_codes"),
+    "table": ("table", "table_with_codes", "table_with_terms"),
     "codes": ("disassociation", "generalization"),
     "trajectories": ("trajectories",),
     "claims": ("claims",),
@@ -34,6 +34,7 @@ ELSEWHERE = {
     "levels": "search.levels",
     "merge_classes": "merge_bound",
     "codes": "codes or input_columns",
+    "codes_method": "codes.method",
     "code": "input_columns",
     "age": "input_columns",
     "date": "input_columns",

@@ -51,6 +51,7 @@ COLUMNS = {
 ORACLES_OF_ATTACKS = {
     "table": "rows_like",
     "table_with_codes": "rows_like",
+    "table_with_terms": "records_with",
     "disassociation": "candidates",
     "generalization": "records_with",
     "trajectories": "sequences_with",

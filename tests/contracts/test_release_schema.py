@@ -11,12 +11,14 @@ from cloister.shapes.disassociation.format.manifest import DisassociationManifes
 from cloister.shapes.generalization.format.manifest import GeneralizationManifest
 from cloister.shapes.table.format.manifest import TableManifest
 from cloister.shapes.table_with_codes.format.data import TableWithCodesManifest
+from cloister.shapes.table_with_codes.format.terms import TableWithTermsManifest
 from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "release.schema.json"
 RELEASE = (
     TableManifest
     | TableWithCodesManifest
+    | TableWithTermsManifest
     | DisassociationManifest
     | GeneralizationManifest
     | TrajectoriesManifest

@@ -343,6 +343,17 @@ def other_people_with_codes(draw: random.Random, first: Files, folder: Path) -> 
 WITH_CODES = ("protect", "table", "people.csv", "--id", "mrn", "-k", "3", "-m", "2", "--codes", "codes")
 WITH_CODES = (*WITH_CODES, "--suppression", "0.3", "--qi", f"age={AGES}", "--qi", "sex=suppress", "--attack")
 
+
+def others_by_terms(draw: random.Random, first: Files, _folder: Path) -> Files:
+    """The same people, some of whom have another code of the same category instead."""
+    lines = [line.split(",") for line in first["people.csv"].splitlines()[1:]]
+    for line in draw.sample(lines, draw.randint(1, 3)):
+        codes = [draw.choice([code for code in CODES[:4] if code[:3] == one[:3]]) for one in line[3].split()]
+        line[3] = " ".join(sorted({*codes}))
+    draw.shuffle(lines)
+    return {"people.csv": text_of(["mrn", "age", "sex", "codes"], lines)}
+
+
 # Patients and their claims.
 
 DIAGNOSES = {"401": ("401.9", "401.1"), "250": ("250.00", "250.01"), "466": ("466.0", "466.1")}
@@ -441,6 +452,7 @@ CASES |= {
     "trajectories attacked": trajectories("--attack"),
     "trajectories baseline": trajectories("--method", "baseline"),
     "table with codes": Case(WITH_CODES, people_with_codes, other_people_with_codes),
+    "table with terms": Case((*WITH_CODES, "--codes-method", "cba"), people_with_codes, others_by_terms),
     "claims": Case((*CLAIMS, "--attack"), bills, other_bills),
     "job": Case(("run", "job.toml"), several, other_several),
 }

@@ -1,14 +1,16 @@
 """Small random data of every shape, the words that protect them by any method, and what the release must then keep."""
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 from tests.made import claims_files
 from tests.made.tables_with_codes import in_class
 from tests.oracles import disassociation as oracle
+from tests.oracles import terms_in_classes
 from tests.soak.command import check
 
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
@@ -164,6 +166,23 @@ def table_with_codes(draw, folder, n=None):
     return Made(words, (path,), keeps, {"data": ("age", "sex", "codes")}, ("--original", path), kept)
 
 
+def table_with_terms(draw, folder, n=None):
+    """One row a patient, with a column of codes that are generalized inside classes."""
+    made = table_with_codes(draw, folder, n)
+    k, m = 2, made.words[made.words.index("-m") + 1]
+    words = (*made.words, "--codes-method", draw.choice(("cba", "ugaclip", "generalization", "apriori")))
+
+    def keeps(release):
+        shown = _frame(release).select("age", "sex", "codes").cast(pl.String).rows()
+        rows = [((age, sex), cell) for age, sex, cell in shown if cell != "*"]
+        sizes = Counter((labels, bool(cell)) for labels, cell in rows)
+        check(min(sizes.values()) >= k, "a class has fewer than k patients")
+        check(terms_in_classes.unprotected(rows, k, m) == {}, "terms of a class have fewer than k")
+        check(terms_in_classes.malformed(rows, k) == set(), "terms of a class share a code, or few have none")
+
+    return replace(made, words=words, keeps=keeps)
+
+
 def words(draw, folder, n=None):
     """A text with one word a patient: the shape of `tests/made/toy_shape.py`."""
     path = folder / "notes.txt"
@@ -177,7 +196,8 @@ def words(draw, folder, n=None):
 
 
 FORMS = {
-    form.__name__: form for form in (table, table_with_codes, disassociation, generalization, trajectories, claims)
+    form.__name__: form
+    for form in (table, table_with_codes, table_with_terms, disassociation, generalization, trajectories, claims)
 }
 """How a small release of each of our forms is made."""
 

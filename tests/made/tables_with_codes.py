@@ -10,7 +10,7 @@ from tests.oracles.disassociation import Written
 from cloister.hierarchy import intervals, suppress
 from cloister.io import Source
 from cloister.pipeline import protecting
-from cloister.pipeline.tables_with_codes import TableWithCodesProtection
+from cloister.pipeline.tables_with_codes import TableWithCodesProtection, TableWithTermsProtection
 from cloister.privacy import KAnonymity
 from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 
@@ -58,7 +58,8 @@ def asked_of(k=2, **changes):
 
 def protect(frame, request, asked):
     """The release of a table with codes."""
-    return protecting.protect(TableWithCodesProtection(Source(frame, "csv", ",", None, "a table"), request, asked))
+    kind = TableWithCodesProtection if asked.method == "disassociation" else TableWithTermsProtection
+    return protecting.protect(kind(Source(frame, "csv", ",", None, "a table"), request, asked))
 
 
 def in_class(release, class_of, number):

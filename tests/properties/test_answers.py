@@ -102,6 +102,40 @@ def test_tables_with_codes(tmp_path_factory, records, data):
         assert sum(by_sex) == pytest.approx(release.count(codes).expected)
 
 
+@examples(80)
+@given(
+    st.lists(st.tuples(st.sampled_from("FM"), st.integers(20, 39), code_sets), min_size=6, max_size=30),
+    st.sampled_from(["cba", "ugaclip", "generalization", "apriori"]),
+    st.sampled_from([None, "level:1"]),
+    st.sampled_from(["full-domain", "mondrian"]),
+    st.data(),
+)
+def test_tables_with_terms(tmp_path_factory, records, codes_method, policy, method, data):
+    """Codes that are generalized within classes, under conditions on any column; nothing known is nothing lost."""
+    frame = pl.DataFrame(
+        [(sex, age, " ".join(codes)) for sex, age, codes in records], ["sex", "age", "codes"], orient="row"
+    )
+    quasi = {"age": "interval:5,10", "sex": "suppress"}
+    try:
+        made = cl.protect_table(
+            frame, qi=quasi, rule=["k-anonymity=3"], codes="codes", suppression=0.3, method=method, policy=policy,
+            codes_method=codes_method, accept_empty=True,
+        )  # fmt: skip
+    except (NoSafeRelease, cl.InputError):
+        assume(False)
+    release = opened(made, {}, tmp_path_factory.getbasetemp() / "terms")
+    where, test = asked_of(data, data.draw(st.sampled_from(["age", "sex"])))
+    name = "age" if isinstance(where, tuple) else "sex"
+    for size in (1, 2, 3):
+        for query in itertools.combinations(CODES, size):
+            held = [(sex, age) for sex, age, own in records if {*query} <= {*own}]
+            check(release.count(query), len(held))
+            inside = sum(test(age if name == "age" else sex) for sex, age in held)
+            check(release.answer({"codes": list(query), name: where}), inside)
+    truth = sum(test(age if name == "age" else sex) for sex, age, _ in records)
+    check(release.answer({name: where}), truth)
+
+
 @examples(60)
 @given(st.lists(code_sets.filter(bool), min_size=4, max_size=20), st.sampled_from(["disassociation", "cba", "ugaclip"]))
 def test_code_sets(tmp_path_factory, records, method):

@@ -160,14 +160,18 @@ class ReleasedData:
     def count_by(self, codes: Iterable[str], column: str) -> pl.DataFrame:
         """Return the bounds of `count` for each label of a column of a table with codes.
 
-        Patients who were omitted are not among them.
+        The upper bounds include the patients who were omitted.
 
         Returns
         -------
         pl.DataFrame
             the label, ``lower``, ``expected``, ``upper``, one row a label
         """
-        return self._in_chunks("counted by the labels of a column").count_by([*codes], column)
+        from cloister.recipients.answers import ClassTermAnswers, list_codes
+
+        done = "counted by the labels of a column"
+        answers = self._answers if isinstance(self._answers, ClassTermAnswers) else self._in_chunks(done)
+        return answers.count_by(list_codes(codes), column)
 
     def answer(self, query: Mapping[str, object]) -> CountBounds:
         """Return bounds and an estimate of the number of original patients who meet named conditions.

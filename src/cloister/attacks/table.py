@@ -11,24 +11,29 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import Tally, as_text, from_native, without_formulas
+from cloister.kernels.ragged import postings
 from cloister.release.folder import read_tables
 from cloister.release.head import CLUSTERS
 from cloister.settings.reading import how_read
+from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.format.data import Disassociation
+from cloister.shapes.generalization.format.data import BETWEEN
 from cloister.shapes.table.format.guarantee import Guarantee
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
 from cloister.shapes.table.verify.recheck import source_of
 from cloister.shapes.table_with_codes.format.data import (
+    AnyTableWithCodesManifest,
     CodesRequested,
     TableWithCodesManifest,
     read_codes,
     with_presence,
 )
+from cloister.shapes.table_with_codes.format.terms import ReleasedTerms, TableWithTermsManifest
 from cloister.sources import read_table
 from cloister.verification.driver import Request
 
-from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, Refinement, match_of
+from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordSet, Refinement, match_of
 from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
 from .label_matching import Labelled, Nearest, RecordPredicates, group_rows, labels_of, number_texts
@@ -205,14 +210,58 @@ class BesideRows:
         return match_of(alike, np.ones(self.place.size, dtype=np.int64), target)
 
 
-def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known: Request, _seed: int) -> OpenedRelease:
-    """Open a release of a table with a column of codes."""
+@dataclass(frozen=True, eq=False, repr=False)
+class InTerms:
+    """Records with terms inside classes of a table: the adversary knows all quasi-identifiers and some codes."""
+
+    classes: Labelled  # all records, by their quasi-identifiers
+    group_of: Integers  # (n_rows,) the group of each record
+    rows_of: Sequence[Integers]  # the records of each group, ascending
+    # with_code, has_term: for each code the records that have a term with it, and their groups
+    with_code: Sequence[Integers]
+    has_term: Sequence[Integers]
+    codes: CodeSets  # of the patients that have any
+    place: Integers  # (n_patients,) the patient's place among those with codes
+    own: Integers  # (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
+
+    def match(self, target: int, known: Sequence[int]) -> Match:
+        """Search with all quasi-identifiers and some codes of a target; a code in no term of a class excludes none."""
+        fitting = self.classes.groups(target, range(len(self.classes.labels)))
+        rows = np.concatenate([*(self.rows_of[group] for group in fitting.tolist()), np.empty(0, dtype=np.int64)])
+        begin = int(self.codes.offsets[self.place[target]])
+        for code in self.codes.items[begin + np.array(known, dtype=np.int64)].tolist():
+            is_told = np.isin(self.group_of[rows], self.has_term[code])
+            rows = rows[~is_told | np.isin(rows, self.with_code[code])]
+        return match_of(rows, np.ones(self.group_of.size, dtype=np.int64), int(self.own[target]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OpenedBoth:
+    """An opened table whose codes are reduced to their presence, and what adversaries who know codes search."""
+
+    table: OpenedRelease
+    reduced: pl.DataFrame  # the original, with codes reduced
+    codes: CodeSets  # of the patients that have any
+    place: Integers  # (n_patients,) the patient's place among those with codes
+    n_codes: Integers  # (n_patients,) of each patient, or `NO_TARGET`
+    beside: BesideRows
+
+    def opened(self, m: int, released: RecordSet) -> OpenedRelease:
+        """Return the release with one more adversary, who knows all quasi-identifiers and codes."""
+        adversary = Adversary(
+            steps=code_steps(m, "all quasi-identifiers and "),
+            n_items=self.n_codes,
+            released=released,
+            original=self.beside,
+            covers=lambda _target, known: len(known) <= m,
+        )
+        return replace(self.table, adversaries=(*self.table.adversaries, adversary))
+
+
+def _open_both(folder: Path, manifest: AnyTableWithCodesManifest, known: Request) -> _OpenedBoth:
     original, column, missing = _read_original(known, manifest), manifest.codes.column, known.words.missing
     reduced = with_presence(original, column, missing)
     opened = _open_reduced(folder, manifest, reduced, known, lambda frame: with_presence(frame, column, missing))
-    released = read_clusters(folder / CLUSTERS)
-    promise = guarantee_of(manifest)
-    source = source_of(Tally(reduced), manifest, known.hierarchies)
     read = read_codes(original, CodesRequested(column, missing=tuple(missing)), "the original")
     place = np.full(original.height, NO_TARGET, dtype=np.int64)
     place[read.records] = np.arange(read.records.size)
@@ -220,16 +269,47 @@ def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known:
     n_codes[read.records] = np.diff(read.codes.offsets)
     table = opened.adversaries[0].original
     assert isinstance(table, Labelled)
-    unknown = np.full(read.codes.n_records, NOT_KNOWN, dtype=np.int64)  # who is in which cluster is not told
-    clusters = InChunks(released, read.codes, unknown)
-    beside = Adversary(
-        steps=code_steps(released.m, "all quasi-identifiers and "),
-        n_items=n_codes,
-        released=InClasses(_classes(released, reduced, promise, source.hierarchies), clusters, place),
-        original=BesideRows(table, as_recorded(read.codes), place, read.records),
-        covers=lambda _target, known: len(known) <= released.m,
+    beside = BesideRows(table, as_recorded(read.codes), place, read.records)
+    return _OpenedBoth(opened, reduced, read.codes, place, n_codes, beside)
+
+
+def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known: Request, _seed: int) -> OpenedRelease:
+    """Open a release of a table with a column of disassociated codes."""
+    both = _open_both(folder, manifest, known)
+    released = read_clusters(folder / CLUSTERS)
+    source = source_of(Tally(both.reduced), manifest, known.hierarchies)
+    unknown = np.full(both.codes.n_records, NOT_KNOWN, dtype=np.int64)  # who is in which cluster is not told
+    clusters = InChunks(released, both.codes, unknown)
+    classes = _classes(released, both.reduced, guarantee_of(manifest), source.hierarchies)
+    return both.opened(released.m, InClasses(classes, clusters, both.place))
+
+
+def open_table_with_terms(folder: Path, manifest: TableWithTermsManifest, known: Request, _seed: int) -> OpenedRelease:
+    """Open a release of a table with a column of generalized codes."""
+    both, promise, column = _open_both(folder, manifest, known), guarantee_of(manifest), manifest.codes.column
+    table, traces = both.table.adversaries[0].released, both.table.traces
+    assert isinstance(table, Labelled)
+    assert traces is not None
+    frame = read_released(folder, manifest, promise)
+    terms = ReleasedTerms.of(frame, column, [name for name in promise.levels if name != column])
+    numbers = pl.DataFrame({"code": pl.Series(both.codes.vocabulary), "number": np.arange(both.codes.n_codes)})
+    held = terms.held.join(terms.members, on=["class", "term"]).join(numbers, on="code").sort("row")
+    code, row, n_codes = held["number"].to_numpy(), held["row"].cast(pl.Int64).to_numpy(), both.codes.n_codes
+    group_of = traces.groups
+    having = InTerms(
+        table,
+        group_of,
+        postings(group_of, np.arange(group_of.size), table.sizes.size),
+        postings(code, row, n_codes),
+        postings(code, group_of[row], n_codes),
+        both.codes,
+        both.place,
+        traces.numbers,
     )
-    return replace(opened, adversaries=(*opened.adversaries, beside))
+    opened = both.opened(manifest.codes.settings.m, having)
+    shown = as_text(frame[column]).str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True)
+    recorded = {**traces.recorded, column: shown.str.split(" ")}
+    return replace(opened, traces=replace(traces, recorded=recorded))
 
 
 def _classes(

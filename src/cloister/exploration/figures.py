@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cloister.shapes.generalization.format.manifest import GeneralizationManifest
     from cloister.shapes.table.format.manifest import TableManifest
     from cloister.shapes.table_with_codes.format.data import TableWithCodesManifest
+    from cloister.shapes.table_with_codes.format.terms import TableWithTermsManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 SETS = ("constraints_satisfied", "constraints_preserved")
@@ -88,6 +89,13 @@ def exact_of_table_with_codes(published: Figures, exact: Exact, _manifest: "Tabl
     return replace(published, suppressed=exact["suppressed"], loss=(table + share) / 2, more=more)
 
 
+def exact_of_table_with_terms(published: Figures, exact: Exact, _manifest: "TableManifest") -> Figures:
+    """Return the exact figures of a table with generalized codes: the mean of both losses."""
+    ncp, table = exact["codes"]["ncp"], exact["mean_loss"]
+    more = {**published.more, "loss_of_table": table, "ncp": ncp}
+    return replace(published, suppressed=exact["suppressed"], loss=(table + ncp) / 2, more=more)
+
+
 def exact_of_chunks(published: Figures, exact: Exact, _manifest: "DisassociationManifest") -> Figures:
     """Return the exact figures of disassociated code sets; code sets on Spark have none."""
     share = exact.get("share_in_item_chunks", published.loss)
@@ -139,6 +147,19 @@ def of_table_with_codes(head: Figures, manifest: "TableWithCodesManifest") -> Fi
         loss=((table.loss or 0) + untold) / 2,
         measure=f"half {table.measure}, half share of codes told without their records",
         more={**table.more, **more},
+    )
+
+
+def of_table_with_terms(head: Figures, manifest: "TableWithTermsManifest") -> Figures:
+    """Return the figures of a table with generalized codes: the higher risk, and the mean of both losses."""
+    table, codes = of_table(head, manifest), manifest.codes
+    lost = codes.utility.ncp
+    return replace(
+        table,
+        risk=max(table.risk or 0, 1 / codes.settings.k),
+        loss=((table.loss or 0) + lost) / 2,
+        measure=f"half {table.measure}, half certainty penalty of codes (ncp)",
+        more={**table.more, "loss_of_table": table.loss, "ncp": lost},
     )
 
 

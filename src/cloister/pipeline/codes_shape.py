@@ -13,8 +13,9 @@ from cloister.report.sentences import recorded_codes
 from cloister.settings.constraints import alternatives
 from cloister.settings.declaration import Given, Keywords, build_request, check_settings, settings_given
 from cloister.settings.reading import how_read, reading_of
+from cloister.settings.run_options import DISASSOCIATION
 from cloister.shapes.codes.data import GivenCodes, read_given
-from cloister.shapes.codes.options import DISASSOCIATION, METHODS_OF, CodesOptions
+from cloister.shapes.codes.options import METHODS_OF, CodesOptions
 from cloister.shapes.codes.policy import known_codes, parse_policy
 from cloister.shapes.codes.request import parse_workload
 from cloister.shapes.disassociation.format.data import DisassociationRequest

@@ -18,6 +18,7 @@ from cloister.privacy import KAnonymity
 from cloister.release.manifest import parse_manifest
 from cloister.settings.declaration import ByColumn, ColumnAssignments
 from cloister.settings.reading import how_read
+from cloister.settings.run_options import DISASSOCIATION
 from cloister.shapes.protocol import Rows
 from cloister.shapes.table.format.manifest import TableManifest
 from cloister.shapes.table.format.options import AVERAGES, FULL_DOMAIN, TableOptions
@@ -216,14 +217,15 @@ def _number(word: str) -> float | None:
 def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" = None) -> Rows:
     """Return a summary of the request for a table."""
     wanted = sorted(request.quasi_identifiers.items())
+    recorded, of_codes = list[str](), list[tuple[str, str]]()
+    if codes is not None:
+        recorded = ["all codes"] if codes.method == DISASSOCIATION else []
+        of_codes = [("codes", f"{codes.column}, m = {codes.m}" + ("" if recorded else f", {codes.method}"))]
     return [
         ("records", records),
         ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in wanted)),
-        *([] if codes is None else [("codes", f"{codes.column}, m = {codes.m}")]),
-        (
-            "released as recorded",
-            ", ".join((*request.sensitive, *request.keep, *([] if codes is None else ["all codes"]))) or "nothing",
-        ),
+        *of_codes,
+        ("released as recorded", ", ".join((*request.sensitive, *request.keep, *recorded)) or "nothing"),
         ("rules", "; ".join(rule.sentence() for rule in request.rules)),
         ("suppressed", f"at most {request.suppression} of the records"),
         ("method", request.chosen_method),

@@ -22,6 +22,8 @@ from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read, reading_of
+from cloister.settings.run_options import DISASSOCIATION
+from cloister.shapes.codes.options import APRIORI
 from cloister.shapes.protocol import Protection, Rows, Run
 from cloister.shapes.table.format.options import FULL_DOMAIN, PURPOSES, TableOptions
 from cloister.shapes.table.method.data import TableRequest
@@ -37,9 +39,9 @@ if TYPE_CHECKING:
     from cloister.shapes.table_with_codes.format.data import CodesRequested
 
     from .table_engines import CountedProtection, OpenedTable
-    from .tables_with_codes import TableWithCodesProtection
+    from .tables_with_codes import TableWithCodesProtection, TableWithTermsProtection
 
-AnyTable: TypeAlias = "TableProtection | TableWithCodesProtection"
+AnyTable: TypeAlias = "TableProtection | TableWithCodesProtection | TableWithTermsProtection"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,9 +157,10 @@ def _protection_of(
     seed, values = options.seed, options.unmatched_values
     if codes is None:
         return TableProtection(source, request, seed=seed, unmatched_values=values)
-    from .tables_with_codes import TableWithCodesProtection  # loaded only for a column of codes
+    from .tables_with_codes import TableWithCodesProtection, TableWithTermsProtection  # only for a column of codes
 
-    return TableWithCodesProtection(source, request, codes, seed=seed, unmatched_values=values)
+    kind = TableWithCodesProtection if codes.method == DISASSOCIATION else TableWithTermsProtection
+    return kind(source, request, codes, seed=seed, unmatched_values=values)
 
 
 def prepare_counted(options: TableOptions, table: "OpenedTable") -> "CountedProtection":
@@ -226,7 +229,7 @@ def _needs_rows(options: TableOptions) -> NamedSetting | None:
 
 def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesRequested | None":
     """Return the request for a column of codes; its module is loaded only on demand."""
-    of_codes = {name: getattr(options, name) for name in ("m", "policy", "max_cluster_size")}
+    of_codes = {name: getattr(options, name) for name in ("m", "codes_method", "policy", "max_cluster_size")}
     of_codes |= {"merge_classes": options.merge_bound}
     given = [setting(name) for name, value in of_codes.items() if value is not None]
     if options.codes is None:
@@ -237,5 +240,19 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
         return None
     from cloister.shapes.table_with_codes.format.data import CodesRequested
 
-    m = 2 if options.m is None else options.m
-    return CodesRequested(options.codes, m, options.policy, missing, options.max_cluster_size)
+    m, method = 2 if options.m is None else options.m, options.codes_method or DISASSOCIATION
+    if options.max_cluster_size is not None and method != DISASSOCIATION:
+        raise InputError(
+            setting("max_cluster_size"),
+            " is for the method disassociation, but ",
+            setting("codes_method", method),
+            " was asked for. Leave one of them out.",
+        )
+    if options.policy is not None and method == APRIORI:
+        raise InputError(
+            setting("policy"),
+            " is a utility policy, which ",
+            setting("codes_method", method),
+            " cannot keep. Leave it out, or use another method.",
+        )
+    return CodesRequested(options.codes, m, options.policy, missing, options.max_cluster_size, method=method)

@@ -8,6 +8,7 @@
 * Disassociated codes: see `cloister.shapes.disassociation.method.counts`.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -33,8 +34,9 @@ from cloister.shapes.disassociation.method.counts import ChunkCounts
 from cloister.shapes.disassociation.verify.verify import verify
 from cloister.shapes.generalization.format.data import Generalization
 from cloister.shapes.registry import FORMS, load
+from cloister.shapes.table_with_codes.format.terms import ReleasedTerms
 from cloister.utility import CountedSets
-from cloister.utility.case_counts import TermSets
+from cloister.utility.case_counts import Reading, TermSets
 
 from .labels import LabelledColumn, Meeting, Wanted, bounds_on
 from .pairs import Asked, ReleasedPairs
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from cloister.shapes.disassociation.format.manifest import DisassociationManifest
     from cloister.shapes.generalization.format.manifest import GeneralizationManifest
     from cloister.shapes.table.format.manifest import TableManifest
+    from cloister.shapes.table_with_codes.format.terms import TableWithTermsManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 CODES = "codes"
@@ -68,7 +71,12 @@ class Answers:
 
     def answer(self, query: Conditions) -> CountBounds:
         """Bound the number of patients who meet conditions, by name: columns, ``codes``, ``age`` and ``pairs``."""
-        for name in query:
+        self.check_names(query)
+        return self.bound(query)
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Reject names on which no conditions are possible."""
+        for name in names:
             if name not in self.names:
                 asked, none = ASKED.get(name, (f"A column {name!r} is", "none of that name"))
                 raise InputError(
@@ -76,15 +84,14 @@ class Answers:
                     f"{nearest_column(name, self.names)} It can be asked about: {list_columns(self.names)}.",
                     column=name,
                 )
-        return self.bound(query)
 
     def bound(self, query: Conditions) -> CountBounds:
         """Bound the number of patients who meet conditions, after the names have been checked."""
         raise NotImplementedError
 
 
-def _as_list(codes: object) -> list[str]:
-    """Return one code or several as a list."""
+def list_codes(codes: object) -> list[str]:
+    """Return one code or several as a list; refuse none."""
     named = [codes] if isinstance(codes, str) else [*codes] if isinstance(codes, Iterable) else []
     if not named or not all(isinstance(code, str) for code in named):
         raise InputError(
@@ -199,7 +206,7 @@ class ChunkAnswers(Answers):
         codes = [query[name] for name in dict.fromkeys((CODES, self.column)) if query.get(name) is not None]
         if not codes and self.table is not None:
             return self.table.answer(asked)
-        return self.count([code for one in codes or [None] for code in _as_list(one)], asked)
+        return self.count([code for one in codes or [None] for code in list_codes(one)], asked)
 
     def labels_of_classes(self, name: str) -> pl.Series:
         """Return the label of each class in a column."""
@@ -225,9 +232,14 @@ class ChunkAnswers(Answers):
         """
         own = self.labels_of_classes(name)
         found = [(label, self.counts.count(codes, (own.eq_missing(label)).to_numpy())) for label in own.unique().sort()]
-        rows = [(label, one.lower, one.expected, one.upper + self.left_out) for label, one in found]
-        schema = {name: pl.String, "lower": pl.Int64, "expected": pl.Float64, "upper": pl.Int64}
-        return pl.DataFrame(rows, schema, orient="row")
+        return bounds_by_label(name, found, self.left_out)
+
+
+def bounds_by_label(name: str, found: Iterable[tuple[str | None, CountBounds]], unseen: int) -> pl.DataFrame:
+    """Return bounds as a table: label, lower, expected, upper; ``unseen`` records raise each upper bound."""
+    rows = [(label, one.lower, one.expected, one.upper + unseen) for label, one in found]
+    schema = {name: pl.String, "lower": pl.Int64, "expected": pl.Float64, "upper": pl.Int64}
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,7 +259,7 @@ class TermAnswers(Answers):
 
     def bound(self, query: Conditions) -> CountBounds:
         """Bound the number of patients who have all ``codes``."""
-        return self.count(_as_list(query.get(CODES)))
+        return self.count(list_codes(query.get(CODES)))
 
     def count(self, codes: Sequence[str]) -> CountBounds:
         """Bound the number of patients who have all given codes.
@@ -292,6 +304,82 @@ class TermAnswers(Answers):
         )
 
 
+IN_TERMS = re.compile(r"[(),\s]")  # what is in terms and cells, and in no code that is released in one
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassTermAnswers(Answers):
+    """Answers from a table whose codes are generalized within its classes: each row has the terms of one patient."""
+
+    table: TableAnswers
+    terms: ReleasedTerms
+    column: str
+    may_suppress: bool  # whether a code that is in no term of a class may be suppressed there
+
+    @property
+    def kind(self) -> str:
+        """A name for the kind of release."""
+        return "a table with codes"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names on which conditions are possible."""
+        return tuple(dict.fromkeys((CODES, self.column, *self.table.names)))
+
+    def bound(self, query: Conditions) -> CountBounds:
+        """Bound the number of patients who meet all conditions, on columns and on codes."""
+        asked = {name: wanted for name, wanted in query.items() if name not in (CODES, self.column)}
+        codes = [query[name] for name in dict.fromkeys((CODES, self.column)) if query.get(name) is not None]
+        if not codes:
+            return self.table.answer(asked)
+        return self.count([code for one in codes for code in list_codes(one)], asked)
+
+    def count(self, codes: Sequence[str], where: Conditions | None = None) -> CountBounds:
+        """Bound the number of patients who have all given codes and meet conditions on columns."""
+        conditions = (self.table.column(name).rows(wanted) for name, wanted in (where or {}).items())
+        return reduce(and_, [self._having({*codes}), *conditions]).count(self.table.left_out)
+
+    def count_by(self, codes: Sequence[str], name: str) -> pl.DataFrame:
+        """Return the bounds for each label of a column: label, lower, expected, upper."""
+        if name in (CODES, self.column):
+            raise InputError("The codes are what is counted. Count by another column.")
+        self.check_names([name])
+        met, own = self._having({*codes}), self.table.frame[name]
+        places = [(label, np.flatnonzero(own.eq_missing(label).to_numpy())) for label in own.unique().sort()]
+        return bounds_by_label(name, [(label, met.at(rows).count()) for label, rows in places], self.table.left_out)
+
+    def _having(self, codes: set[str]) -> Meeting:
+        """Return which rows are of patients with all of these codes; a code in no term of a class may be suppressed."""
+        if any(IN_TERMS.search(code) for code in codes):
+            raise InputError("A code was asked for with a bracket, a comma or a space. Ask for codes, not for terms.")
+        asked, released = self._asked(codes), self.terms
+        there = asked.group_by("class").agg(pl.col("asked").sum().alias("there"))
+        met = released.held.join(asked, on=["class", "term"]).group_by("row")
+        met_by_row = met.agg(pl.col("asked").sum(), pl.col("size").max(), pl.col("chance").product())
+        rows = released.rows.join(there, on="class", how="left").join(met_by_row, on="row", how="left").fill_null(0)
+        is_told = pl.col("there") == len(codes)
+        has_all = (pl.col("asked") == pl.col("there")) & (is_told | pl.lit(self.may_suppress))
+        found = rows.select(
+            pl.col("row"),
+            (has_all & is_told & (pl.col("size") == 1)).alias("surely"),
+            has_all.alias("possibly"),
+            pl.when(is_told).then("chance").otherwise(0.0).alias("share"),
+        )
+        whole = pl.DataFrame({"row": pl.int_range(self.table.frame.height, dtype=pl.UInt32, eager=True)})
+        every = whole.join(found, on="row", how="left", maintain_order="left")
+        surely, possibly = (every[name].fill_null(value=False).to_numpy() for name in ("surely", "possibly"))
+        return Meeting.of(surely, possibly, every["share"].fill_null(0.0).to_numpy())
+
+    def _asked(self, codes: set[str]) -> pl.DataFrame:
+        """Return the terms of these codes: class, term, codes asked of it, its size, and the chance of having them."""
+        known = self.terms.terms.with_columns(pl.col("code").list.len().alias("size"))
+        named = known.explode("code").filter(pl.col("code").is_in(sorted(codes)))
+        asked = named.group_by("class", "term").agg(pl.len().alias("asked"), pl.col("size").first())
+        pairs = asked.select("size", "asked").iter_rows()
+        chances = [1.0 if size == 1 else Reading.SUBSETS.chance(size, n) for size, n in pairs]
+        return asked.with_columns(pl.Series("chance", chances, dtype=pl.Float64))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class TrajectoryAnswers(Answers):
     """Answers from released trajectories; ``frame`` has one row per pair, with labels as text."""
@@ -321,7 +409,7 @@ class TrajectoryAnswers(Answers):
                 setting("codes", ["401.9"]),
                 "; a pair has its own age.",
             )
-        named = [] if codes is None and pairs is not None else _as_list(codes)
+        named = [] if codes is None and pairs is not None else list_codes(codes)
         asked = [*((code, ages) for code in named), *_pairs_of(pairs)]
         if "detail" not in self.frame.columns and any(len(one) > 2 for one in asked):
             raise InputError("Pairs of this release have no detail. Ask for a code and an age alone.")
@@ -394,13 +482,28 @@ def of_table(
     folder: Path, manifest: "TableManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
 ) -> Answers:
     """Return the answers from a table, and from its codes if it has any."""
+    table, codes = _table_answers(folder, manifest, codebook, hierarchies), codes_of(manifest)
+    return table if codes is None else ChunkAnswers(chunks_in(folder, 1), table, codes.column)
+
+
+def _table_answers(
+    folder: Path, manifest: "TableManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
+) -> TableAnswers:
     specs = manifest.settings.hierarchies
     quasi = {name: column.hierarchy for name, column in manifest.quasi_identifiers.items()}
     known = {name: parse_hierarchy(specs[name]) for name, kind in quasi.items() if kind != "file"}
     left_out = most_left_out(manifest.records.suppressed)
-    table = TableAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, left_out)
-    codes = codes_of(manifest)
-    return table if codes is None else ChunkAnswers(chunks_in(folder, 1), table, codes.column)
+    return TableAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, left_out)
+
+
+def of_table_with_terms(
+    folder: Path, manifest: "TableWithTermsManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
+) -> Answers:
+    """Return the answers from a table and from the terms of its codes."""
+    table, codes = _table_answers(folder, manifest, codebook, hierarchies), manifest.codes
+    columns = [name for name in manifest.quasi_identifiers if name != codes.column]
+    terms = ReleasedTerms.of(table.frame, codes.column, columns)
+    return ClassTermAnswers(table, terms, codes.column, codes.may_suppress)
 
 
 def _texts(folder: Path, manifest: "TableManifest | TrajectoriesManifest") -> pl.DataFrame:

@@ -38,7 +38,7 @@ from cloister.shapes.table_with_codes.format.data import PRESENT
 from cloister.shapes.table_with_codes.method.protect import with_reconstruction
 
 from .admitted import AdmittedColumn, admit, uniform
-from .answers import Answers, ChunkAnswers, TableAnswers
+from .answers import Answers, ChunkAnswers, ClassTermAnswers, TableAnswers
 from .labels import LabelledColumn, Places
 
 ROUNDS = 5
@@ -75,13 +75,15 @@ def complete_tables(
 
 def imputation_of(answers: Answers, manifest: TableManifest, frame: pl.DataFrame) -> "Imputation":
     """Prepare the table of a release; ``frame`` is that table with columns in their types."""
-    table = answers.table if isinstance(answers, ChunkAnswers) else answers
+    table = answers.table if isinstance(answers, ChunkAnswers | ClassTermAnswers) else answers
     assert isinstance(table, TableAnswers)
     if find_spec("sklearn") is None:
         raise InputError(f"Imputation needs scikit-learn, which is not installed here. Install it: {EXTRA}.")
-    quasi = [name for name, column in manifest.quasi_identifiers.items() if column.average is None]
     codes = codes_of(manifest)
-    no_predictors = {*quasi, *_ids_of(manifest), *(() if codes is None else [codes.column])}
+    own = [] if codes is None else [codes.column]
+    labelled = {name: column for name, column in manifest.quasi_identifiers.items() if name not in own}
+    quasi = [name for name, column in labelled.items() if column.average is None]
+    no_predictors = {*quasi, *_ids_of(manifest), *own}
     recorded = [name for name in frame.columns if name not in no_predictors]
     return Imputation.of(frame, [table.column(name) for name in quasi], recorded)
 

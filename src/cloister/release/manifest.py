@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cloister.errors import InputError
 from cloister.release.head import WITH_CODES, Section
 from cloister.results import Manifest
+from cloister.settings.run_options import CODE_METHODS
 from cloister.shapes.registry import FORMS, load
 
 if TYPE_CHECKING:
@@ -14,18 +15,18 @@ if TYPE_CHECKING:
     from cloister.shapes.disassociation.format.manifest import DisassociationManifest
     from cloister.shapes.generalization.format.manifest import GeneralizationManifest
     from cloister.shapes.table.format.manifest import TableManifest
-    from cloister.shapes.table_with_codes.format.data import CodesSection, TableWithCodesManifest
+    from cloister.shapes.table_with_codes.format.data import AnyCodesSection, TableWithCodesManifest
+    from cloister.shapes.table_with_codes.format.terms import TableWithTermsManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
     from cloister.verification.script import Script
 
 CodeSetsManifest: TypeAlias = "DisassociationManifest | GeneralizationManifest"
-AnyManifest: TypeAlias = (
-    "TableManifest | TableWithCodesManifest | CodeSetsManifest | TrajectoriesManifest | ClaimsManifest"
-)
+CodedTableManifest: TypeAlias = "TableWithCodesManifest | TableWithTermsManifest"
+AnyManifest: TypeAlias = "TableManifest | CodedTableManifest | CodeSetsManifest | TrajectoriesManifest | ClaimsManifest"
 """Which of them it is, its ``form`` says."""
 
 
-GENERALIZED = ("cba", "ugaclip", "apriori", "generalization")
+GENERALIZED = CODE_METHODS[1:]
 """The methods for code sets whose releases hold generalized codes."""
 
 
@@ -59,7 +60,10 @@ def form_of(manifest: Manifest) -> str:
     """Return the form of a release, which selects its checker: its shape, or the kind of release of that shape."""
     stated = outline_of(manifest)
     if stated.shape == "table":
-        return "table_with_codes" if WITH_CODES in manifest else "table"
+        codes = manifest.get(WITH_CODES)
+        method = codes.get("method") if isinstance(codes, dict) else None
+        coded = "table_with_terms" if method in GENERALIZED else "table_with_codes"
+        return coded if WITH_CODES in manifest else "table"
     if stated.shape == "codes":
         return "generalization" if stated.method in GENERALIZED else "disassociation"
     return str(stated.shape)
@@ -92,9 +96,9 @@ def rule_words(rule: Manifest) -> str:
     return f"{rule['model']} ({numbers})" if numbers else str(rule["model"])
 
 
-def codes_of(manifest: "TableManifest") -> "CodesSection | None":
+def codes_of(manifest: "TableManifest") -> "AnyCodesSection | None":
     """Return the section on the codes of a table; None without codes."""
-    codes: CodesSection | None = getattr(manifest, "codes", None)
+    codes: AnyCodesSection | None = getattr(manifest, "codes", None)
     return codes
 
 

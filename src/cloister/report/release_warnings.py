@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from cloister.errors import name_few
 from cloister.release.head import MOST_LOST
-from cloister.release.manifest import AnyManifest, codes_of
+from cloister.release.manifest import GENERALIZED, AnyManifest, codes_of
 from cloister.results import Figures
 
 from .sentences import accepted_words
 
 if TYPE_CHECKING:
     from cloister.shapes.generalization.format.manifest import GeneralizationManifest
+    from cloister.shapes.table.format.manifest import TableManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 Part = tuple[AnyManifest, Figures]
@@ -99,14 +100,12 @@ def describe_formulas(formulas: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _of_form(manifest: AnyManifest) -> list[str]:
     """Return the warnings that are particular to a form of release."""
-    if manifest.form == "table" or manifest.form == "table_with_codes":
-        codes = codes_of(manifest)
+    if manifest.form == "table" or manifest.form == "table_with_codes" or manifest.form == "table_with_terms":
         keyed = [KEYED_IDS] if manifest.settings.ids == "hmac" else []
         accepted = [f"accepted by the releaser: {accepted_words(one)}" for one in manifest.guarantee.accepted]
         recorded = [name for name, role in manifest.roles().items() if role in ("sensitive", "kept")]
         unseen = describe_not_compared(recorded) if recorded and manifest.is_in_database else []
-        of_codes = [] if codes is None else _uncountable(codes.utility.occurrences_in_item_chunks)
-        return [*of_codes, *accepted, *unseen, *keyed]
+        return [*_of_codes(manifest), *accepted, *unseen, *keyed]
     if manifest.form == "disassociation":
         return _uncountable(manifest.utility.occurrences_in_item_chunks)
     if manifest.form == "generalization" or manifest.form == "trajectories":
@@ -117,6 +116,15 @@ def _of_form(manifest: AnyManifest) -> list[str]:
         keyed = [KEYED_IDS] if plan.ids.patients == "hmac" else []
         return [*describe_recorded([*plan.patients.columns("keep"), *plan.claims.columns("keep")]), *keyed]
     return []
+
+
+def _of_codes(manifest: "TableManifest") -> list[str]:
+    """Return the warning about the codes of a table that lost most of their information."""
+    codes = codes_of(manifest)
+    if codes is None or codes.method not in GENERALIZED:
+        return [] if codes is None else _uncountable(codes.lost)
+    words = f"the codes have lost {codes.lost:.0%} of their information: most are in terms of many codes, or suppressed"
+    return [words] if codes.lost > MOST_LOST else []
 
 
 def _lost(manifest: "GeneralizationManifest | TrajectoriesManifest") -> list[str]:

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from cloister.release.manifest import AnyManifest, codes_of
+from cloister.release.manifest import GENERALIZED, AnyManifest, codes_of
 from cloister.shapes.registry import FORMS, load
+from cloister.shapes.table.format.manifest import TableManifest
 
 if TYPE_CHECKING:
     from cloister.shapes.claims.format.manifest import ClaimsManifest
     from cloister.shapes.disassociation.format.manifest import DisassociationManifest
     from cloister.shapes.generalization.format.manifest import GeneralizationManifest
     from cloister.shapes.table.format.manifest import AcceptedColumn, TableManifest
-    from cloister.shapes.table_with_codes.format.data import TableWithCodesManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 
@@ -30,6 +30,10 @@ OF_A_FORM = {
         "Codes were assigned to the rows of a class at random: do not analyse codes together with columns that are not "
         "quasi-identifiers",
         "Counts of codes by quasi-identifiers follow from the clusters",
+    ),
+    "table_with_terms": (
+        "A term means at least one of its codes: do not analyse which codes, or how many",
+        "Terms differ between classes: count codes by bounds, not by cells that are equal",
     ),
     "disassociation": (
         "The data file is one of many data sets consistent with the clusters: pairs of codes from different chunks are "
@@ -52,17 +56,20 @@ OF_A_FORM = {
         "Days since the first claim are not dates: seasons and calendar trends cannot be analysed",
     ),
 }
+OF_SUPPRESSED = ("A code in no term of a class may be suppressed there: its absence has no meaning",)
 
 
 def use_sentences(manifest: AnyManifest) -> list[str]:
     """Return the conclusions that a user must not draw from a release, in sentences without full stops."""
+    codes = codes_of(manifest) if isinstance(manifest, TableManifest) else None
     averages = (
         [name for name, column in manifest.columns.items() if getattr(column, "average", None)]
-        if (manifest.form == "table" or manifest.form == "table_with_codes")
+        if manifest.form in ("table", "table_with_codes", "table_with_terms")
         else []
     )
     return [
         *OF_A_FORM.get(manifest.form, ()),
+        *(OF_SUPPRESSED if codes is not None and codes.may_suppress else ()),
         *(f"{name} is averaged within classes: its variance and correlations are too small" for name in averages),
         *OF_ANY,
     ]
@@ -98,7 +105,7 @@ def accepted_words(one: "AcceptedColumn") -> str:
     return f"{one.column} is not released, and its values repeat: if it identifies patients, k counts records instead"
 
 
-def of_table_with_codes(manifest: "TableWithCodesManifest") -> list[str]:
+def of_table_with_codes(manifest: "TableManifest") -> list[str]:
     """Return the guarantee of a table and of its codes."""
     return [*of_table(manifest), *of_codes(manifest)]
 
@@ -106,6 +113,13 @@ def of_table_with_codes(manifest: "TableWithCodesManifest") -> list[str]:
 def of_codes(manifest: "TableManifest") -> list[str]:
     """Return the guarantee of the codes of a table; empty without codes."""
     codes = codes_of(manifest)
+    if codes is not None and codes.method in GENERALIZED:
+        rule = codes.guarantee.rules[0]
+        known = "one code" if rule.m == 1 else f"{rule.m} codes or fewer"
+        return [
+            f"Someone who knows the quasi-identifiers and {known} of a patient finds at least {rule.k} records by the "
+            "terms with these codes"
+        ]
     return [
         f"For the quasi-identifiers and {_codes_known(rule.m)} of a patient, at least {rule.k} records have all of "
         "them in some data set that could have led to this release"

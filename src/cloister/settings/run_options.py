@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 K, SEED, THREADS = Interval(int, 2), Interval(int, 0), Interval(int, 1)
 SEED_OF_NUMPY = Interval(int, 0, 2**32 - 1)
+DISASSOCIATION = "disassociation"
+CODE_METHODS = (DISASSOCIATION, "cba", "ugaclip", "generalization", "apriori")
+"""The methods for code sets; all but the first generalize codes."""
+
 POLICY = WordsOr("level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file", UTILITY_POLICY)
 ENGINE = Described("auto, memory, duckdb, spark or the address of a database")
 

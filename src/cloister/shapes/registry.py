@@ -107,6 +107,18 @@ FORMS: dict[str, Form] = {
         script="cloister.shapes.table_with_codes.verify.statements:script_of",
         answers="cloister.recipients.answers:of_table",
     ),
+    "table_with_terms": Form(
+        manifest="cloister.shapes.table_with_codes.format.terms:TableWithTermsManifest",
+        checker="cloister.shapes.table_with_codes.verify.recheck:TableWithTermsChecker",
+        attack="cloister.attacks.table:open_table_with_terms",
+        guarantee="cloister.report.sentences:of_table_with_codes",
+        figures="cloister.exploration.figures:of_table_with_terms",
+        exact="cloister.exploration.figures:exact_of_table_with_terms",
+        page="report.html",
+        words="table",
+        script="cloister.shapes.table_with_codes.verify.statements:script_of_terms",
+        answers="cloister.recipients.answers:of_table_with_terms",
+    ),
     "disassociation": Form(
         manifest="cloister.shapes.disassociation.format.manifest:DisassociationManifest",
         checker="cloister.shapes.disassociation.verify.recheck:DisassociationChecker",

@@ -248,7 +248,7 @@ def _with_roles(
         section.pop(key, None)
         section |= {key: by_role[key][0]} if by_role[key] else {}
     if not by_role["codes"]:
-        for key in ("m", "policy", "max_cluster_size", "merge_classes"):
+        for key in ("m", "codes_method", "policy", "max_cluster_size", "merge_classes"):
             section.pop(key, None)
     source = {key: value for key, value in state.content["sources"][section["source"]].items() if key != "id"}
     source |= {"id": by_role["id"][0]} if by_role["id"] else {}

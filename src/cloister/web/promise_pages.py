@@ -12,7 +12,7 @@ from cloister.jobs.job import CLAIMS
 from cloister.pipeline.tables import TableInMemory
 from cloister.privacy.parse import RULES
 from cloister.settings.declaration import Given
-from cloister.shapes.codes.options import DISASSOCIATION
+from cloister.settings.run_options import DISASSOCIATION
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, save_job, source_of

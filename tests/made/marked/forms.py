@@ -5,7 +5,7 @@ from tests.made import toy_shape
 from .claims import CLAIMS
 from .code_sets import DISASSOCIATED, GENERALIZED
 from .record import MARKER, Attempt, Marked, with_words
-from .tables import ANY_RELEASE, TABLE, WITH_CODES
+from .tables import ANY_RELEASE, TABLE, WITH_CODES, WITH_TERMS
 from .trajectories import TRAJECTORIES
 
 NOTES = "\n".join(("cough", "fever", "rash", "fall")[i % 4] for i in range(60))
@@ -33,6 +33,7 @@ WORDS = Marked(
 MARKED: dict[str, Marked] = {
     "table": TABLE,
     "table_with_codes": WITH_CODES,
+    "table_with_terms": WITH_TERMS,
     "disassociation": DISASSOCIATED,
     "generalization": GENERALIZED,
     "trajectories": TRAJECTORIES,

@@ -313,3 +313,44 @@ WITH_CODES = Marked(
     ),
     grid=("--grid", "k=2,5"),
 )
+
+BY_TERMS = (*START, *ID, *OF_CODES, *QI, "--codes-method", "cba")
+WITH_TERMS = Marked(
+    files=WITH_CODES.files,
+    words=BY_TERMS,
+    releases=with_words(
+        plain=(),
+        ids_dropped=("--ids", "drop"),
+        policy=("--policy", "level:1"),
+        improved=("--codes-method", "generalization", "--method", "mondrian"),
+    ),
+    against=("--original", "data.csv"),
+    refusals={
+        **with_words(
+            m=("-m", "0"),
+            policy=("--policy", "level:7"),
+            no_method=("--codes-method", "nothing"),
+            clusters=("--max-cluster-size", "20"),
+        ),
+        **{name: WITH_CODES.refusals[name] for name in ("ragged", "duplicate id", "undecodable")},
+        "code with a bracket": Attempt(
+            files={"data.csv": CODED + f'{MARKER},{MARKER},77,A,"({MARKER},001)",n\n'}, codes=(2,)
+        ),
+    },
+    stages={
+        "protect": (
+            "cloister.pipeline.tables_with_codes.describe_release",
+            "cloister.pipeline.tables_with_codes.protect_terms_of",
+            "cloister.pipeline.tables_with_codes.verify_terms",
+            "cloister.shapes.table_with_codes.method.terms.find_terms",
+            "cloister.release.release.write_csv",
+        )
+    },
+    changes=(
+        ("data.csv", "001", MARKER),
+        ("data.csv", "\n", f'\n"{MARKER}'),
+        ("release.json", '"m": 2', f'"m": "{MARKER}"'),
+        *ANY_RELEASE,
+    ),
+    grid=("--grid", "k=2,5"),
+)

@@ -243,3 +243,29 @@ def test_the_method_reveals_what_is_below_a_label_of_two(tmp_path):
         found = cl.attack(tmp_path / method, frame).refinement
 
         assert (found and (found.labels, found.determined, found.records, found.bits)) == expected
+
+
+@pytest.mark.parametrize("method", ["cba", "generalization"])
+def test_a_table_with_terms_stands_an_attack(method):
+    """All quasi-identifiers and codes lead to the records of the classes that fit, with a term for each known code."""
+    frame = PEOPLE.with_columns(pl.Series("codes", [" ".join(codes) for codes in SETS]))
+    release = cl.protect_table(
+        frame, qi=COLUMNS, rule=[cl.KAnonymity(K)], id="id", sensitive=["dx"], codes="codes", m=2, suppression=0.5,
+        codes_method=method,
+    )  # fmt: skip
+    by_codes = open_release(release, frame, Request()).adversaries[1]
+    shown = release.frame.cast(pl.String)
+    for target, values in enumerate(frame.select(*COLUMNS).cast(pl.String).rows(named=True)):
+        own = sorted(SETS[target])
+        for known in ([0], list(range(len(own)))[:2], list(range(len(own)))):
+            codes = [own[item] for item in known]
+            classes = [cells.drop_nulls("codes") for _, cells in shown.group_by(*COLUMNS)]
+            fitting = [
+                cells["codes"] for cells in classes if cells.height and rows_like(cells.rows(named=True), values)
+            ]
+            expected = sum(len(records_with([cell.strip("()") and cell for cell in cells], codes)) for cells in fitting)
+            assert by_codes.released.match(target, known).matches == expected
+    found = cl.attack(release, frame)
+
+    assert_stands(found)
+    assert [level.known for level in found.levels if level.is_covered][-1] == "all quasi-identifiers and 2 codes"

@@ -36,13 +36,14 @@ def of_table(frame=None, **options):
     )
 
 
-def with_codes():
+def with_codes(**options):
     """A release of a table with codes."""
     frame = table().with_columns(pl.Series("codes", [" ".join(codes) for codes in records()]))
     hierarchies = {"age": "interval:20/top=80", "sex": "suppress"}
     return cl.protect_table(
-        frame, qi=hierarchies, rule=["k-anonymity=4"], codes="codes", m=2, undecided="drop", purpose="one-coding"
-    )
+        frame, qi=hierarchies, rule=["k-anonymity=4"], codes="codes", m=2, undecided="drop", purpose="one-coding",
+        **options,
+    )  # fmt: skip
 
 
 def of_trajectories():
@@ -80,6 +81,7 @@ def releases(tmp_path_factory):
         "table": of_table(),
         "mondrian": of_table(method="mondrian", microaggregate={"age": "mean"}),
         "table_with_codes": with_codes(),
+        "table_with_terms": with_codes(codes_method="generalization"),
         "disassociation": cl.protect_codes(codes, k=4, m=2, policy=policy, workload="random:50"),
         "generalization": cl.protect_codes(codes, k=4, method="cba", policy=policy),
         "trajectories": of_trajectories(),

@@ -92,7 +92,16 @@ def noted(figures):
 
 
 CHANGES = [changed_band, renamed, forgotten, invented, noted]
-ALL = ["table", "mondrian", "table_with_codes", "disassociation", "generalization", "trajectories", "claims"]
+ALL = [
+    "table",
+    "mondrian",
+    "table_with_codes",
+    "table_with_terms",
+    "disassociation",
+    "generalization",
+    "trajectories",
+    "claims",
+]
 
 
 @pytest.mark.parametrize(

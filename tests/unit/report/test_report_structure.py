@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 OUTLINES = Path(__file__).parent / "outlines"
-SHAPES = ["table", "mondrian", "table_with_codes", "disassociation", "generalization", "trajectories", "claims"]
+SHAPES = [
+    "table",
+    "mondrian",
+    "table_with_codes",
+    "table_with_terms",
+    "disassociation",
+    "generalization",
+    "trajectories",
+    "claims",
+]
 SECTIONS = [
     *("1. Release and guarantee", "2. Variables and their protection"),
     *("3. Risk before and after protection", "4. Simulated attacks", "5. Utility and information loss"),

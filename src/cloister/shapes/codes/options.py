@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.settings.constraints import FILE, HIERARCHY, Described, Interval, OneOf, WordsOr
 from cloister.settings.declaration import Help, Key, Keywords
-from cloister.settings.run_options import POLICY, AllCodes, CodedOptions, OneCode, Separator, Visit
+from cloister.settings.run_options import (
+    CODE_METHODS,
+    DISASSOCIATION,
+    POLICY,
+    AllCodes,
+    CodedOptions,
+    OneCode,
+    Separator,
+    Visit,
+)
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
-DISASSOCIATION, APRIORI = "disassociation", "apriori"
+APRIORI = "apriori"
 OF_PAPERS = ("cba", "ugaclip")
 BY_SETS = (*OF_PAPERS, "generalization")
-METHODS = (DISASSOCIATION, *BY_SETS, APRIORI)
 
 METHODS_OF = {
     "max_cluster_size": (DISASSOCIATION,),
@@ -48,7 +56,7 @@ class CodesSettings:
     method: Annotated[
         str,
         Help("disassociation releases codes in chunks; the other methods replace codes by sets of codes."),
-        OneOf(*METHODS),
+        OneOf(*CODE_METHODS),
         Key(),
     ] = DISASSOCIATION
     privacy: Annotated[

@@ -182,6 +182,7 @@ class GeneralizationRequest(CodesRequest):
     hierarchy: Hierarchy | None = None  # how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more
     # weights by height of the lowest common node, in hundredths; None: equal steps
     code_weights: tuple[int, ...] | None = None
+    may_omit: bool = True  # whether records without any term are left out where they are fewer than k
 
     def __post_init__(self) -> None:
         check_value("k", self.k, Interval(int, 1, LARGEST))

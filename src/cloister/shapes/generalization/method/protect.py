@@ -140,10 +140,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             f"None of the {len(constraints.given)} sets of the privacy policy {request.privacy.spec} has a code of the "
             "data, so nothing would be protected. Write codes as the data do."
         )
-    if request.method is GeneralizationMethod.GENERALIZATION:
-        term_of, bound = _best_terms(codes, request, tree, constraints)
-    else:
-        term_of, bound = _terms(codes, request, tree, constraints), None
+    term_of, bound = find_terms(codes, request, tree, constraints)
     everyone, origin = released_as(codes, term_of, request)
     released, origin = without_few_empty(everyone, origin)
     if not len(released.terms) or released.n_records < request.k:
@@ -168,6 +165,18 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
         bound=bound,
     )
     return GeneralizedCodes(released, origin, codes, figures)
+
+
+def find_terms(
+    codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints
+) -> tuple[Numbers, float | None]:
+    """Return the smallest code of the term that each code is in, -1 for suppressed codes; and a bound of the ILM.
+
+    The bound is None where the method has none.
+    """
+    if request.method is GeneralizationMethod.GENERALIZATION:
+        return _best_terms(codes, request, tree, constraints)
+    return _terms(codes, request, tree, constraints), None
 
 
 def occurring(codes: CodeSets) -> CodeSets:
@@ -264,7 +273,7 @@ def _best_terms(
             codes,
             search,
             constraints.apart,
-            lambda term_of: is_releasable(*released_as(codes, term_of, request), constraints),
+            lambda term_of: is_releasable(*released_as(codes, term_of, request), constraints, request),
         )
         best = exact.find(nothing if best is None else best)
         least = max(least, exact.bound)
@@ -282,14 +291,18 @@ def _least_of(
     losses, occurrences = list[tuple[float, int, Numbers]](), codes.supports()
     for term_of in found:
         everyone, origin = released_as(codes, term_of, request)
-        if is_releasable(everyone, origin, constraints):
+        if is_releasable(everyone, origin, constraints, request):
             losses.append((information_loss(count_terms(everyone, occurrences, tree)), len(losses), term_of))
     return min(losses, key=lambda each: each[:2])[2] if losses else None
 
 
-def is_releasable(everyone: Generalization, origin: Integers, constraints: PrivacyConstraints) -> bool:
-    """Return whether terms protect the sets that no record holds, and leave k records or more."""
+def is_releasable(
+    everyone: Generalization, origin: Integers, constraints: PrivacyConstraints, request: GeneralizationRequest
+) -> bool:
+    """Return whether terms protect the sets that no record holds, and leave k records or more, or all if they must."""
     released, _ = without_few_empty(everyone, origin)
+    if released.n_records < everyone.n_records and not request.may_omit:
+        return False
     is_enough = len(released.terms) > 0 and released.n_records >= released.k
     return is_enough and not len(unprotected_parts(constraints.apart, everyone))
 

@@ -359,7 +359,7 @@ class TableSections(Section):
 class TableManifest(TableSections, ManifestHead):
     """All that ``release.json`` of a table says."""
 
-    form: ClassVar[Literal["table", "table_with_codes"]] = "table"
+    form: ClassVar[Literal["table", "table_with_codes", "table_with_terms"]] = "table"
     is_whole: ClassVar[bool] = False
     seed: int
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.settings.constraints import COLUMN, COLUMNS, FILE, TEXT, Described, ForEach, Interval, OneOf, WordsOr
 from cloister.settings.declaration import ByColumn, Help, Key, Keywords
-from cloister.settings.run_options import ENGINE, POLICY, SEED, K, ReleaseOptions
+from cloister.settings.run_options import CODE_METHODS, DISASSOCIATION, ENGINE, POLICY, SEED, K, ReleaseOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -264,9 +264,9 @@ class TableOptions(ReleaseOptions, TableSettings):
     )
 
     @classmethod
-    def is_whole(cls, _keywords: Keywords) -> bool:
+    def is_whole(cls, keywords: Keywords) -> bool:
         """Whether a release with these settings contains all codes of a patient together."""
-        return False
+        return keywords.get("codes") is not None and keywords.get("codes_method") not in (None, DISASSOCIATION)
 
     data: Annotated[
         "Path | Query",
@@ -307,6 +307,15 @@ class TableOptions(ReleaseOptions, TableSettings):
         int | None,
         Help("Number of codes an adversary knows in addition to the quasi-identifiers (default 2).", option="-m"),
         Interval(int, 1),
+        Key(),
+    ] = None
+    codes_method: Annotated[
+        str | None,
+        Help(
+            "How to protect the codes of a class (default disassociation): in chunks, or in the row of each patient as "
+            "sets of codes (the other methods)."
+        ),
+        OneOf(*CODE_METHODS),
         Key(),
     ] = None
     policy: Annotated[
@@ -350,7 +359,7 @@ class TableOptions(ReleaseOptions, TableSettings):
         **ReleaseOptions.placed,
         **dict.fromkeys(("data", "k", "out"), "quasi_identifiers"),
         "hierarchies": "rules",
-        **dict.fromkeys(("levels_from", "codes", "m", "policy", "max_cluster_size"), "merge_bound"),
+        **dict.fromkeys(("levels_from", "codes", "m", "codes_method", "policy", "max_cluster_size"), "merge_bound"),
         "id": "drop",
         "crosswalk": "keep_suppressed",
         "unmatched_values": "attack",

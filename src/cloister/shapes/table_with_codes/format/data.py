@@ -23,8 +23,10 @@ from cloister.release.derived import Part, Place
 from cloister.release.figures import ReportCounts
 from cloister.release.head import CLUSTERS, WITH_CODES, Count, FileSpec, Positive, Section, fitting
 from cloister.results import Manifest
+from cloister.settings.constraints import Interval, check_value
+from cloister.settings.run_options import DISASSOCIATION
 from cloister.shapes.codes.data import CodeSets, encode
-from cloister.shapes.codes.manifest import PolicySets, has_sets
+from cloister.shapes.codes.manifest import PolicySets, PolicyText, Whole, has_sets
 from cloister.shapes.codes.policy import UtilityPolicy
 from cloister.shapes.disassociation.format.data import (
     Disassociation,
@@ -48,6 +50,7 @@ class CodesRequested:
 
     ``column`` holds the codes of each patient, separated by white space, and nothing for patients without codes;
     ``missing`` are texts in it that stand for a missing code; ``m`` codes may be known beside the quasi-identifiers.
+    ``method`` is one for code sets; the fields after ``max_cluster_size`` are for disassociation.
     """
 
     column: str
@@ -58,6 +61,13 @@ class CodesRequested:
     refine: Refine = Refine.TREE
     inference_check: InferenceCheck = InferenceCheck.REPORT
     inference_threshold: float = 1.0
+    method: str = DISASSOCIATION
+
+    def check(self, k: int) -> None:
+        """Reject impossible requests."""
+        if self.method == DISASSOCIATION:
+            self.request(k)
+        check_value("m", self.m, Interval(int, 1))
 
     def request(self, k: int, policy: UtilityPolicy | None = None) -> DisassociationRequest:
         """Return the request for the codes inside the classes of a table; reject impossible requests."""
@@ -157,9 +167,9 @@ class PatientCounts(Section):
     without_codes: Count
 
     @classmethod
-    def of(cls, released: Disassociation, records: int) -> Self:
+    def of(cls, with_codes: int, records: int) -> Self:
         """Count the patients among these records."""
-        return cls(with_codes=released.n_records, without_codes=records - released.n_records)
+        return cls(with_codes=with_codes, without_codes=records - with_codes)
 
 
 class ClusterCounts(PartCounts):
@@ -168,17 +178,48 @@ class ClusterCounts(PartCounts):
     classes: Positive
 
 
-class CodesSection(Section):
-    """All that is said of the codes."""
+class ClassTermsSettings(Section):
+    """What was asked of codes that are generalized inside classes, and by which hierarchy codes are close."""
+
+    k: Whole
+    m: Whole
+    policy: PolicyText | None
+    code_hierarchy: Literal["icd9", "icd10"]
+
+
+class AnyCodesSection(Section):
+    """What is said of the codes by any method."""
 
     column: str
-    method: Literal["disassociation"]
-    settings: MethodSettings
+    method: str
+    settings: MethodSettings | ClassTermsSettings
     patients: PatientCounts
     guarantee: ClassCodesGuarantee
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether a code that a class does not show may be suppressed there."""
+        return False
+
+    @property
+    def lost(self) -> float:
+        """The share of the codes that is lost, by the measure of the method."""
+        raise NotImplementedError
+
+
+class CodesSection(AnyCodesSection):
+    """All that is said of disassociated codes."""
+
+    method: Literal["disassociation"]
+    settings: MethodSettings
     utility: DisassociationUtility
     risk: TiedCodes
     clusters: ClusterCounts
+
+    @property
+    def lost(self) -> float:
+        """The share of occurrences in item chunks, at most."""
+        return self.utility.occurrences_in_item_chunks
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -186,22 +227,10 @@ class CodesSection(Section):
         return fitting(self, {"utility.constraints": counts_sets is has_sets(self.settings.policy)})
 
 
-class TableWithCodesManifest(TableManifest):
-    """All that ``release.json`` of a table with codes says."""
+class AnyTableWithCodesManifest(TableManifest):
+    """What ``release.json`` of a table with codes says by any method for the codes."""
 
-    form: ClassVar[Literal["table", "table_with_codes"]] = "table_with_codes"
-    codes: CodesSection
-
-    def file_specs(self) -> tuple[FileSpec, ...]:
-        """Return the data file, and the file of clusters."""
-        return *super().file_specs(), FileSpec(CLUSTERS)
-
-    def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
-        """Return the data file, and the roles of its columns except ids and codes."""
-        roles = {
-            name: role for name, role in self.roles().items() if role != "identifier" and name != self.codes.column
-        }
-        return self.data_file, roles
+    codes: AnyCodesSection
 
     @model_validator(mode="after")
     def _codes_fit(self) -> Self:
@@ -226,6 +255,24 @@ class TableWithCodesManifest(TableManifest):
         )
 
 
+class TableWithCodesManifest(AnyTableWithCodesManifest):
+    """All that ``release.json`` of a table with disassociated codes says."""
+
+    form: ClassVar[Literal["table", "table_with_codes", "table_with_terms"]] = "table_with_codes"
+    codes: CodesSection
+
+    def file_specs(self) -> tuple[FileSpec, ...]:
+        """Return the data file, and the file of clusters."""
+        return *super().file_specs(), FileSpec(CLUSTERS)
+
+    def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
+        """Return the data file, and the roles of its columns except ids and codes."""
+        roles = {
+            name: role for name, role in self.roles().items() if role != "identifier" and name != self.codes.column
+        }
+        return self.data_file, roles
+
+
 @dataclass(frozen=True, repr=False)
 class DerivedTableWithCodes(DerivedTable):
     """The parts that follow from a table with codes; in the table's records, codes are replaced by their presence.
@@ -243,7 +290,7 @@ class DerivedTableWithCodes(DerivedTable):
         facts = facts_of(clusters, settings, self.sets)
         rule = CodesRule(model=MODEL, k=settings.k, m=settings.m, column=str(self.without))
         return super().parts() | {
-            (WITH_CODES, "patients"): PatientCounts.of(clusters, self.facts.released),
+            (WITH_CODES, "patients"): PatientCounts.of(clusters.n_records, self.facts.released),
             (WITH_CODES, "guarantee", "rules"): [rule],
             (WITH_CODES, "utility"): facts.utility,
             (WITH_CODES, "risk"): facts.risk,
@@ -252,16 +299,19 @@ class DerivedTableWithCodes(DerivedTable):
 
     def codebook(self) -> pl.DataFrame:
         """Return the codebook of the table, with one row for each code in place of its column of codes."""
-        table = super().codebook()
-        codes = codebook_of_codes(self.clusters, numbered=False).with_columns(pl.lit(self.without).alias("column"))
-        at = table["column"].index_of(self.without) or 0
-        others = table.filter(pl.col("column") != self.without)
-        return pl.concat([others[:at], codes, others[at:]])
+        return with_codebook(super().codebook(), str(self.without), codebook_of_codes(self.clusters, numbered=False))
 
     def report_counts(self) -> ReportCounts:
         """Return the counts of the table, and the patients with each code as far as the chunks reveal them."""
         table = super().report_counts()
         return replace(table, columns=(*table.columns, count_patients(self.clusters, str(self.without))))
+
+
+def with_codebook(table: pl.DataFrame, column: str, codes: pl.DataFrame) -> pl.DataFrame:
+    """Return the codebook of a table, with that of its codes in place of the column of codes."""
+    at = table["column"].index_of(column) or 0
+    others = table.filter(pl.col("column") != column)
+    return pl.concat([others[:at], codes.with_columns(pl.lit(column).alias("column")), others[at:]])
 
 
 def derive_with_codes(
@@ -272,11 +322,11 @@ def derive_with_codes(
     return DerivedTableWithCodes(*of_table, clusters=clusters, settings=settings, sets=sets)
 
 
-def describe_codes(asked: CodesRequested, settings: MethodSettings) -> Manifest:
+def describe_codes(asked: CodesRequested, settings: MethodSettings | ClassTermsSettings) -> Manifest:
     """Return the stated parts about codes that were verified together with their table."""
     return {
         "column": asked.column,
-        "method": "disassociation",
+        "method": asked.method,
         "settings": settings.as_json(),
         "guarantee": {"verified": True},
     }

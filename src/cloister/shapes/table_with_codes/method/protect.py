@@ -46,6 +46,17 @@ def protect_codes_of(
     in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, starting
     from the classes.
     """
+    rows, codes = codes_of_rows(table, read)
+    policy = policy_for(asked, read, codes, k_of(request))
+    classes = classes_of(table.tally.frame, class_columns(table, asked.column), rows)
+    protected = disassociate(codes, asked.request(k_of(request), policy), classes)
+    id_column = None if request.ids is Ids.DROP else request.id
+    frame = with_reconstruction(table.tally.frame, asked.column, id_column, protected.released, seed)
+    return ProtectedBoth(frame, codes, policy, protected)
+
+
+def codes_of_rows(table: ProtectedTable, read: ReadCodes) -> tuple[Integers, CodeSets]:
+    """Return the rows of a protected table whose patients have codes, and these codes in the order of the rows."""
     position = np.full(int(read.records.max()) + 2, -1, dtype=np.int64)
     position[read.records] = np.arange(read.records.size)
     originals = table.originals.fill_null(-1).to_numpy()
@@ -55,19 +66,23 @@ def protect_codes_of(
         raise NoSafeRelease(
             f"All {read.records.size} patients with codes would be suppressed. Allow coarser levels or ask for less."
         )
-    codes = select_records(read.codes, known[rows])
+    return rows, select_records(read.codes, known[rows])
+
+
+def policy_for(asked: CodesRequested, read: ReadCodes, codes: CodeSets, k: int) -> UtilityPolicy | None:
+    """Return the utility policy for the codes of released patients: codes of suppressed patients have no part in it."""
     policy = asked.policy
     if isinstance(policy, str) and is_built(policy):
-        policy = parse_policy(policy, codes, k_of(request))
-    elif policy is not None:
-        given = UtilityPolicy.from_json(policy) if isinstance(policy, str) else policy
-        # Codes of suppressed patients have no part in it.
-        policy = as_published(given.for_k(k_of(request)).on(read.codes).within(codes), codes)
-    columns = tuple(name for name in table.labels.frame.columns if name != asked.column)
-    protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.tally.frame, columns, rows))
-    id_column = None if request.ids is Ids.DROP else request.id
-    frame = with_reconstruction(table.tally.frame, asked.column, id_column, protected.released, seed)
-    return ProtectedBoth(frame, codes, policy, protected)
+        return parse_policy(policy, codes, k)
+    if policy is None:
+        return None
+    given = UtilityPolicy.from_json(policy) if isinstance(policy, str) else policy
+    return as_published(given.for_k(k).on(read.codes).within(codes), codes)
+
+
+def class_columns(table: ProtectedTable, column: str) -> tuple[str, ...]:
+    """Return the quasi-identifiers without the column of codes."""
+    return tuple(name for name in table.labels.frame.columns if name != column)
 
 
 def record_codes(read: ReadCodes, n_records: int) -> RecordCodes:

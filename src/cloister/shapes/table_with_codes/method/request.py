@@ -9,6 +9,7 @@ from cloister.hierarchy import suppress
 from cloister.io import without_formulas
 from cloister.io.columns import check_columns
 from cloister.privacy import KAnonymity
+from cloister.settings.run_options import DISASSOCIATION
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 from cloister.shapes.table.method.roles import NO_QUASI_IDENTIFIER
@@ -57,6 +58,14 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequest
             " a patient may have several records, but sets of codes are counted in records: one patient could be all k "
             f"of them. Give one row for each patient, with all of its codes, or leave out {column!r}.",
             column=column,
+        )
+    diverse = [] if asked.method == DISASSOCIATION else [rule for rule in request.rules if rule.about is not None]
+    if diverse:
+        raise InputError(
+            f"The rule {diverse[0].words()} is about all records of a class, but with ",
+            setting("codes_method", asked.method),
+            " whoever knows codes of a patient has fewer candidates, who may share a value. Leave it out, or use ",
+            setting("codes_method", DISASSOCIATION),
         )
     bound = [rule for rule in request.rules if rule.full_domain_because]
     if bound:

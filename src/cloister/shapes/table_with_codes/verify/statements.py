@@ -14,10 +14,13 @@ from cloister.shapes.table.format.guarantee import Guarantee
 from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.verify.statements import by_place, facts_in_sql, facts_of_promise, names_of
 from cloister.shapes.table_with_codes.format.data import TableWithCodesManifest
+from cloister.shapes.table_with_codes.format.terms import NO_TERM, TableWithTermsManifest
 from cloister.verification.script import Finding, Script
 
 TEMPLATE = "shapes/table_with_codes/verify/verify.sql.j2"
 TOGETHER = "shapes/table_with_codes/verify/in_memory.sql.j2"
+TERMS = "shapes/table_with_codes/verify/verify_terms.sql.j2"
+TERMS_IN_MEMORY = "shapes/table_with_codes/verify/terms_in_memory.sql.j2"
 
 
 def script_of(manifest: TableWithCodesManifest) -> Script:
@@ -33,6 +36,20 @@ def find_unfit(frame: pl.DataFrame, promised: Guarantee, column: str, released: 
     facts |= _facts_of_both(promised, promised.levels, column) | {"file": DATA[0]}
     text = b"".join(cluster_lines(released)).decode()
     return Script(TOGETHER, facts).run_on({DATA[0]: by_place(Tally(frame)), CLUSTERS: text})
+
+
+def script_of_terms(manifest: TableWithTermsManifest) -> Script:
+    """Return the script that checks a release of a table with terms."""
+    settings, promised = manifest.codes.settings, guarantee_of(manifest)
+    facts = facts_in_sql(manifest) | {"k": settings.k, "m": settings.m, "no_term": NO_TERM}
+    return Script(TERMS, facts | _facts_of_both(promised, manifest.quasi_identifiers, manifest.codes.column))
+
+
+def find_broken_terms(frame: pl.DataFrame, promised: Guarantee, column: str, k: int, m: int) -> tuple[Finding, ...]:
+    """Return the findings of the promises on the terms of each class, in memory."""
+    facts = facts_of_promise(replace(promised, rules=()), (0, 0), None) | {"k": k, "m": m, "no_term": NO_TERM}
+    facts |= _facts_of_both(promised, promised.levels, column) | {"file": DATA[0]}
+    return Script(TERMS_IN_MEMORY, facts).run_on({DATA[0]: by_place(Tally(frame))})
 
 
 def _facts_of_both(promised: Guarantee, quasi_identifiers: Iterable[str], column: str) -> dict[str, object]:

@@ -114,17 +114,26 @@ class _Files:
 
 
 @dataclass(frozen=True)
-class _Original:
+class OriginalBoth:
     """The original as given, and with its codes reduced."""
 
     whole: pl.DataFrame | None
     reduced: Tally | None
 
 
-ReleaseFolder = ReleaseUnderCheck[TableWithCodesManifest, _Files, _Original]
+def read_original(request: Request, column: str) -> OriginalBoth:
+    """Return the custodian's data."""
+    original = original_of(request)
+    if original is None or column not in original.frame.columns:
+        return OriginalBoth(None if original is None else original.frame, original)
+    reduced = with_presence(original.frame, column, request.words.missing)
+    return OriginalBoth(original.frame, original.replace_rows(reduced))
 
 
-class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
+ReleaseFolder = ReleaseUnderCheck[TableWithCodesManifest, _Files, OriginalBoth]
+
+
+class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, OriginalBoth]):
     """The checker of tables with codes: each separately, and their consistency."""
 
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
@@ -136,13 +145,9 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
             raise InputError(f"{CLUSTERS} is not that of a table with codes")
         return _Files(frame, released, Tally(with_presence(frame, manifest.codes.column)))
 
-    def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
+    def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> OriginalBoth:
         """Read the custodian's data."""
-        original, column = original_of(request), manifest.codes.column
-        if original is None or column not in original.frame.columns:
-            return _Original(None if original is None else original.frame, original)
-        reduced = with_presence(original.frame, column, request.words.missing)
-        return _Original(original.frame, original.replace_rows(reduced))
+        return read_original(request, manifest.codes.column)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the guarantee of the table, of the codes, and of both together.
@@ -183,7 +188,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return expectation_failures(release.files.released, release.request)
 
 
-def _compare_with_original(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
+def _compare_with_original(release: ReleaseFolder, both: OriginalBoth) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
     original, reduced, manifest, released = both.whole, both.reduced, release.manifest, release.files.released
     if original is None or reduced is None:
