@@ -30,7 +30,7 @@ from cloister.shapes.registry import FORMS, load
 from cloister.verification.driver import Request
 
 from .adversary import ALL, Adversary, Attack, Integers, is_above, sample_targets
-from .simulation import BUDGET, OpenedRelease, Traces, simulate
+from .simulation import BUDGET, OpenedRelease, Traces, patient_ids, simulate
 
 SHARED = 0.5
 """Share of the values of a column that must occur in another one for the two to be taken for the same thing."""
@@ -39,6 +39,34 @@ MOST_COMPARED = 100_000
 """Pairs of combinations of values that are compared for one patient; where there are more, nothing is narrowed down."""
 
 Combination = tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True)
+class Intersection:
+    """How far two releases together reveal a column that both release as recorded.
+
+    A value of a target that both releases contain occurs among the matches in each.
+
+    Attributes
+    ----------
+    first, second : the column in the first release and in the second
+    targets : patients who match in both, and for whom some value occurs among the matches of both
+    in_first, in_second, in_both : different values among the matches, as a mean over these patients; 0 without any
+    one_left : of these patients, how many have a single value that occurs among the matches of both
+
+    References
+    ----------
+    Ganta, Kasiviswanathan, Smith (2008), "Composition attacks and auxiliary information in data privacy", KDD 2008:
+    the intersection attack.
+    """
+
+    first: str
+    second: str
+    targets: int
+    in_first: float
+    in_second: float
+    in_both: float
+    one_left: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +89,7 @@ class Link:
     # share of the patients whose records have the same number in both; None where that is not known
     same_numbers: float | None
     has_same_numbers: bool  # whether that is more than one in k, by more than chance
+    intersections: tuple[Intersection, ...] = ()  # of each pair of columns
 
     @property
     def holds(self) -> bool:
@@ -121,31 +150,17 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
     ]
     joined = frames[0].join(frames[1], on="id", how="inner", maintain_order="left")
     both: Integers = joined.select("one", "two").to_numpy().astype(np.int64)  # places in both originals
-    values = [
-        {name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()}
-        for each in (one.traces, two.traces)
-    ]
-    # Pairs of columns with values in common: those of one name, and of those without such, all with most values.
-    named = {name for name in values[0].keys() & values[1].keys() if values[0][name] & values[1][name]}
-    columns = [
-        (name, other)
-        for name, texts in sorted(values[0].items())
-        for other, others in sorted(values[1].items())
-        if (name == other and name in named)
-        or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
-    ]
+    columns = _shared_columns(one.traces, two.traces)
     views = (_PartRecords(one.traces, [a for a, _ in columns]), _PartRecords(two.traces, [b for _, b in columns]))
     k = (one.k, two.k)
-    left = []
+    matches = []
     for target in sample_targets(len(both), budget, seed).tolist():
         found = [view.matches(int(both[target, side]), seed) for side, view in enumerate(views)]
         if found[0] is not None and found[1] is not None:
-            left.append(_fewest_with_partners(found[0], found[1]))
+            matches.append((found[0], found[1]))
+    left = [_fewest_with_partners(*found) for found in matches]
     fewer = sum(any(0 < count < least for count, least in zip(counts, k, strict=True)) for counts in left)
-    rows = one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]]
-    known = (rows[0] >= 0) & (rows[1] >= 0)
-    n_known = int(known.sum())
-    share = int(np.sum(rows[0][known] == rows[1][known])) / n_known if n_known else None
+    share, has_same_numbers = _same_numbers(one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]], max(k))
     return Link(
         name,
         other,
@@ -155,8 +170,42 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
         min((count for counts in left for count in counts if count), default=0),
         sum(_count_links(*sides, budget, seed) for sides in ((*views, two.k), (*views[::-1], one.k))) if columns else 0,
         share,
-        share is not None and is_above(share, n_known, 1 / max(1, *k)),
+        has_same_numbers,
+        tuple(_intersect(pair, place, matches) for place, pair in enumerate(columns)),
     )
+
+
+def _shared_columns(one: Traces, two: Traces) -> list[tuple[str, str]]:
+    """Pairs of columns with values in common: those of one name, and of those without such, all with most values."""
+    values = [{name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()} for each in (one, two)]
+    named = {name for name in values[0].keys() & values[1].keys() if values[0][name] & values[1][name]}
+    return [
+        (name, other)
+        for name, texts in sorted(values[0].items())
+        for other, others in sorted(values[1].items())
+        if (name == other and name in named)
+        or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
+    ]
+
+
+def _same_numbers(one: Integers, two: Integers, k: int) -> tuple[float | None, bool]:
+    """The share of the patients whose records have the same number in both, and whether it is more than one in k."""
+    known = (one >= 0) & (two >= 0)
+    n_known = int(known.sum())
+    if not n_known:
+        return None, False
+    share = int(np.sum(one[known] == two[known])) / n_known
+    return share, is_above(share, n_known, 1 / max(1, k))
+
+
+def _intersect(
+    columns: tuple[str, str], place: int, matches: Sequence[tuple[Counter[Combination], Counter[Combination]]]
+) -> Intersection:
+    """Count the values of a column that are left of each target; ``place``: of the column in the combinations."""
+    values = [({one[place] for one in first}, {two[place] for two in second}) for first, second in matches]
+    counts = np.array([(len(one), len(two), len(one & two)) for one, two in values if one & two]).reshape(-1, 3)
+    in_first, in_second, in_both = (counts.sum(axis=0) / max(1, len(counts))).tolist()
+    return Intersection(*columns, len(counts), in_first, in_second, in_both, int(np.sum(counts[:, 2] == 1)))
 
 
 class _PartRecords:
@@ -271,6 +320,8 @@ def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Re
     """
     if (must := manifest.must_list()) is not None:
         raise InputError(f"{MANIFEST} must list {must}.", file=MANIFEST)
+    if isinstance(original, tuple) and manifest.shape != "claims":
+        raise InputError(f"A file of claims was given, but {folder.name} is a release of the shape {manifest.shape}.")
     known = replace(known, original=original)
     opened: OpenedRelease = load(FORMS[manifest.form].attack)(folder, manifest, known, seed)
     return opened
@@ -312,7 +363,11 @@ def links_of_parts(parts: Sequence[OpenedPart], *, seed: int = 0) -> tuple[Link,
 
 
 def _open_parts(parts: Sequence[OpenedPart], seed: int) -> list[tuple[str, OpenedRelease]]:
-    return [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
+    opened = [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
+    if all(isinstance(part.original, str) and part.original == parts[0].original for part in parts):
+        # A row of one file is one patient in all releases of it.
+        return [(name, replace(one, ids=patient_ids(one.ids, one.n_patients))) for name, one in opened]
+    return opened
 
 
 def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> OpenedPart:

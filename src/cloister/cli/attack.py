@@ -1,6 +1,7 @@
 """``cloister attack``: simulate adversaries and print their results; exit code 1 if the guarantee does not hold."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from typer import Exit
@@ -27,11 +28,15 @@ from cloister.verification.driver import Request
 def run_attack(options: AttackOptions) -> None:
     """Simulate an attack, and print the results."""
     check_targets(options.targets, options.seed)
-    tidy_beside(options.folder, Screen(quiet=True))
-    folders = parts_of(options.folder)
-    if folders is None and (len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None):
-        raise InputError("One release has one original and one crosswalk. Give --original INPUT once.")
-    parts = _parts(options, folders or {options.folder.name: options.folder})
+    for folder in _folders(options):
+        tidy_beside(folder, Screen(quiet=True))
+    if len(_folders(options)) == 1:
+        folders = parts_of(options.folder)
+        if folders is None and (len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None):
+            raise InputError("One release has one original and one crosswalk. Give --original INPUT once.")
+        parts = _parts(options, folders or {options.folder.name: options.folder})
+    else:
+        parts = _parts_of_releases(options)
     if len(parts) == 1:
         (one,) = parts
         opened = open_release(one.release, one.original, one.known, options.seed)
@@ -43,6 +48,30 @@ def run_attack(options: AttackOptions) -> None:
         raise InputError("Linkage by discharge summaries is simulated for one release. Name the folder of one part.")
     together = attack_parts(parts, targets=options.targets, seed=options.seed)
     _say(together, together.parts, options)
+
+
+def _folders(options: AttackOptions) -> tuple[Path, ...]:
+    """The folder, and the second one where two releases are named."""
+    other = options.claims
+    if other is not None and not other.exists():
+        raise InputError(f"{other} is neither the folder of a second release nor a file of claims: it does not exist.")
+    return (options.folder,) if other is None or not other.is_dir() else (options.folder, other)
+
+
+def _parts_of_releases(options: AttackOptions) -> list[OpenedPart]:
+    """Return two releases of the same patients; one original may be that of both."""
+    if options.job is not None:
+        raise InputError("--job names the originals of one job. For two releases, give --original.")
+    folders = {}
+    for place in _folders(options):
+        inner = parts_of(place) or {place.name: place}
+        if len(inner) > 1:
+            raise InputError(f"{place.name} has {len(inner)} parts. Name the folder of one part.")
+        folders[place.name if place.name not in folders else str(place)] = next(iter(inner.values()))
+    original = options.original
+    if len(original) == 1 and original[0].partition("=")[0] not in folders:
+        original = tuple(f"{name}={original[0]}" for name in folders)
+    return _parts(replace(options, original=original, claims=None), folders)
 
 
 def parts_of(folder: Path) -> dict[str, Path] | None:

@@ -203,11 +203,20 @@ class VerifyOptions(FolderOptions):
 class AttackOptions(FolderOptions):
     """Options of ``attack``."""
 
+    claims: Annotated[
+        Path | None,
+        Help(
+            "A second release of the same patients; for claims, with --original PATIENTS, the file of claims.",
+            option="[RELEASE|CLAIMS]",
+        ),
+    ] = None
     original: Annotated[
-        tuple[str, ...], Help("Original data; for a job with several parts PART=INPUT, once per part.", "INPUT")
+        tuple[str, ...], Help("Original data; for several parts or releases NAME=INPUT, once for each.", "INPUT")
     ] = ()
     job: Annotated[Path | None, Help("For a job: the job file, which names all data.", "JOB.toml")] = None
-    crosswalk: Annotated[tuple[str, ...], Help("Crosswalk of the release; for several parts PART=FILE.", "FILE")] = ()
+    crosswalk: Annotated[
+        tuple[str, ...], Help("Crosswalk of the release; for several parts or releases NAME=FILE.", "FILE")
+    ] = ()
     summaries: Annotated[
         Path | None,
         Help("For trajectories: the patients' ids and the demographics in their discharge summaries.", "FILE"),

@@ -5,7 +5,7 @@ import pytest
 
 import cloister as cl
 from cloister.attacks.adversary import Attack, Inference, Level, Matches, found_among, level_of
-from cloister.attacks.attack_parts import OpenedPart, attack_parts
+from cloister.attacks.attack_parts import Intersection, OpenedPart, attack_parts
 from cloister.errors import InputError
 from cloister.verification.driver import Request
 
@@ -94,6 +94,21 @@ def test_a_column_that_never_agrees_hides_no_link():
 
     assert link.columns == (("region", "region"), ("ward", "ward"))
     assert link.joined == 160
+
+
+def test_values_that_occur_in_both_releases_are_counted():
+    """Of two releases of two classes each, the values left of a patient are those that both classes have."""
+    frame = pl.DataFrame({"id": range(4), "age": ["30", "30", "50", "50"], "sex": [*"FMFM"], "dx": [*"xyzx"]})
+    parts = []
+    for column in ("age", "sex"):
+        kept = frame.select("id", column, "dx")
+        release = cl.protect_table(kept, qi=[column], k=2, id="id", sensitive=["dx"])
+        parts.append(OpenedPart(column, release, kept))
+    (link,) = attack_parts(parts).links
+
+    # 30 has x and y, 50 has z and x; F has x and z, M has y and x: only 30 F and 50 M have x alone in both
+    assert link.intersections == (Intersection("dx", "dx", 4, 2.0, 2.0, 1.5, 2),)
+    assert attack_parts(parts).summary()["links"][0]["intersections"][0]["one_left"] == 2
 
 
 def test_parts_with_the_same_numbers_are_linkable():

@@ -59,6 +59,31 @@ def test_an_attack_stands_in_release_and_report(files, capsys, name):
     assert not {word for word in ("Q900", "99999", "401.9") if word in shown.out + shown.err + json.dumps(told)}
 
 
+def test_two_releases_of_the_same_patients_are_attacked_together(files, capsys):
+    """One original is that of both, ids or not; a link between them is exit code 1, what does not exist 2."""
+    shown = [word for word in SHAPES["mondrian"] if word not in ("--id", "mrn")]
+    for name, more in (("one", ()), ("two", ("--local-recoding",))):
+        words = shown[:-2] if more else shown
+        assert run(["protect", *words, *more, "--drop", "mrn", "-k", "4", "--out", name, "--quiet"]) == 0
+    code = run(["attack", "one", "two", "--original", "people.csv", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    (link,) = found["links"]
+
+    assert code == (0 if found["holds"] else 1)
+    assert (link["first"], link["second"], found["not_compared"]) == ("one", "two", [])
+    assert [(each["first"], each["targets"]) for each in link["intersections"]] == [("dx", 38)]  # two are suppressed
+    assert run(["attack", "one", "two", "--original", "one=people.csv", "--original", "two=people.csv"]) == code
+    assert "one + two" in capsys.readouterr().out
+    for words, reason in (
+        (["one", "nowhere", "--original", "people.csv"], "does not exist"),
+        (["one", "people.csv", "--original", "people.csv"], "A file of claims was given"),
+        (["one", "two"], "has no original"),
+        (["one", "two", "--job", "job.toml"], "give --original"),
+    ):
+        assert run(["attack", *words]) == 2
+        assert reason in capsys.readouterr().err
+
+
 @pytest.mark.full
 def test_claims_are_attacked_as_they_are_written(tmp_path, capsys):
     """``protect claims --attack`` and ``attack`` with both files and the plan."""
