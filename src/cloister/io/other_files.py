@@ -41,8 +41,8 @@ _READERS = {
 }
 _WRITERS = {".dta": "write_dta", ".sav": "write_sav", ".xlsx": None}
 _EXACT = 2.0**53
-_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$"
-_SHORT = 15  # Characters of a number that is never rounded
+_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-][0-9]{1,2})?$"  # 12E3 may be a code, 1e+05 is a number of R
+_SHORT = 15  # Characters before the point of a number that is never rounded to another whole number
 _FIRST_DAY = date(1901, 1, 1)  # Excel has no day before 1900, and a 29th of February in it
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 _RESERVED = frozenset(
@@ -231,7 +231,8 @@ def typed_texts(text: pl.Series) -> pl.Series:
         # with as many decimals, or none that says nothing: 250.1 and 250.10 may be two codes
         are_alike = present.str.replace(r"^[^.]*", "").str.len_chars().n_unique() <= 1
         are_alike |= not present.str.contains(r"\.[0-9]*0$").any()
-        are_kept = are_alike and numbers.n_unique() == text.n_unique() and (present.str.len_chars() <= _SHORT).all()
+        are_short = (present.str.extract("^(-?[0-9]+)").str.len_chars() <= _SHORT).all()
+        are_kept = are_alike and numbers.n_unique() == text.n_unique() and are_short
         return _simpler(numbers) if are_kept or as_text(numbers).equals(text) else text
     days = text.str.to_date("%Y-%m-%d", strict=False)
     is_day = as_text(days).equals(text) and (present >= _FIRST_DAY.isoformat()).all()

@@ -10,6 +10,7 @@ import pytest
 from cloister.engines.choice import choose_engine
 from cloister.errors import InputError
 from cloister.io import read_table
+from cloister.io.other_files import typed_texts
 
 WHY = "the extra files is not installed (make .venv/installed-files)"
 FRAME = {
@@ -169,3 +170,21 @@ def test_titles_above_the_header_of_a_sheet_are_left_out(tmp_path):
 
     assert source.frame.to_dicts() == [{"id": 1, "age": 40, "sex": "F"}, {"id": 2, "age": 50, "sex": None}]
     assert source.notes == ("2 rows above the header of clinic.xlsx were left out",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["1e-04", "0.5"], [0.0001, 0.5]),  # as R writes them
+        (["-3.673900000080721e-4", "5.4468173500000034", None], [-3.673900000080721e-4, 5.4468173500000034, None]),
+        (["1e+05", "100000"], None),  # two texts of one number
+        (["12E3", "4"], None),  # may be a code
+        (["250.1", "250.10"], None),
+        (["12345678901234567890", "1"], None),  # no whole number has so many digits without being rounded
+    ],
+)
+def test_texts_become_numbers_where_nothing_is_lost(texts, numbers):
+    """Scientific notation is that of a number; what may be a code, or would be rounded or merged, stays text."""
+    text = pl.Series("x", texts)
+
+    assert typed_texts(text).to_list() == (texts if numbers is None else numbers)
