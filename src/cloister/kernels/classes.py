@@ -216,7 +216,8 @@ def distinct_rows(
     n_attributes, n_rows = codes.shape
     every = Rows(codes, np.ones(n_rows, dtype=np.int64) if count is None else np.require(count, np.int64, "W"))
     if n_rows <= few:
-        labels, first = _number_classes(codes, maps)
+        columns = codes.astype(np.int64)
+        labels, first = number_by_first(maps.stride @ columns if maps.exact else classes_of(list(columns))[0])
         found = _grouping(every.records, labels, first, first.size)
     else:
         found = group(every, maps, np.zeros(n_attributes, dtype=np.int64))
@@ -231,13 +232,6 @@ def classes_of(columns: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], int
         found, place = np.unique(classes * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
         classes, n_classes = place.astype(np.int64), found.size
     return classes, n_classes
-
-
-def _number_classes(codes: NDArray[np.uint32], maps: LevelMaps) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The class of each row by its codes, in order of first appearance, and the first row of each."""
-    columns = codes.astype(np.int64)
-    keys = maps.stride @ columns if maps.exact else classes_of(list(columns))[0]
-    return number_by_first(keys)
 
 
 def number_by_first(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

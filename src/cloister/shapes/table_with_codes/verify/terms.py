@@ -46,11 +46,11 @@ def verify_terms(
             names = pl.Series(CODE, secret.vocabulary, dtype=pl.String).gather(secret.items)
             codes = pl.DataFrame([pl.Series(ROW, owners(secret.offsets)), names])
             own = released.rows.select(CLASS).with_row_index(ROW).with_columns(pl.col(ROW).cast(pl.Int64))
-            found = expected_cells(own, codes, released)
-            is_complete = asked.may_suppress or bool(found["is_complete"].all())
+            expected = expected_cells(own, codes, released)
+            is_complete = asked.may_suppress or bool(expected["is_complete"].all())
             of_class = codes.join(own, on=ROW).select(CLASS, CODE).unique()
             strange = released.members.join(of_class, on=[CLASS, CODE], how="anti").height
-            same = found["cell"].equals(released.rows["cell"]) and is_complete and not strange
+            same = expected["cell"].equals(released.rows["cell"]) and is_complete and not strange
         checks.require(same, "every record has the terms of its codes, and no term names a code of nobody in its class")
     return replace(checks.verdict(f"{table.how}; {HOW}"), unchecked=table.unchecked)
 
