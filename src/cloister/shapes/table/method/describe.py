@@ -284,13 +284,17 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
     return found
 
 
-def original_counts(table: EncodedTable, guarantee: Guarantee) -> OriginalCounts:
+def original_counts(table: EncodedTable, guarantee: Guarantee, without: str | None) -> OriginalCounts:
     """Return class sizes of the original, and labels of all records at the levels of the release.
 
-    Labels can be counted where all classes have the same levels.
+    Labels can be counted where all classes have the same levels. ``without``: the column of codes, of which the table
+    has only whether there are any
     """
     labels: dict[str, Counts] = {}
-    for column, level in guarantee.levels.items() if guarantee.has_one_transformation else ():
+    levels = guarantee.levels if guarantee.has_one_transformation else {}
+    for column, level in levels.items():
+        if column == without:
+            continue
         hierarchy = table.hierarchies[column]
         label_of = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))
         found: dict[str | None, int] = {}

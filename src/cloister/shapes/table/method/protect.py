@@ -53,7 +53,7 @@ class TableRelease(DataFileRelease):
 
     def original_counts(self) -> OriginalCounts:
         """Count classes and labels of the original."""
-        return original_counts(self.encoded, guarantee_of(self.derived.stated))
+        return original_counts(self.encoded, guarantee_of(self.derived.stated), self.derived.without)
 
     def recheck(self) -> Verdict:
         """Return the verdict on the protected records."""
