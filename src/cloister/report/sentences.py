@@ -1,16 +1,16 @@
 """Facts of a manifest as sentences, for the report and the screen."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cloister.release.manifest import GENERALIZED, AnyManifest, codes_of
 from cloister.shapes.registry import FORMS, load
-from cloister.shapes.table.format.manifest import TableManifest
 
 if TYPE_CHECKING:
     from cloister.shapes.claims.format.manifest import ClaimsManifest
     from cloister.shapes.disassociation.format.manifest import DisassociationManifest
     from cloister.shapes.generalization.format.manifest import GeneralizationManifest
     from cloister.shapes.table.format.manifest import AcceptedColumn, TableManifest
+    from cloister.shapes.table_with_codes.format.terms import TableWithTermsManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 
@@ -61,7 +61,7 @@ OF_SUPPRESSED = ("A code in no term of a class may be suppressed there: its abse
 
 def use_sentences(manifest: AnyManifest) -> list[str]:
     """Return the conclusions that a user must not draw from a release, in sentences without full stops."""
-    codes = codes_of(manifest) if isinstance(manifest, TableManifest) else None
+    terms = cast("TableWithTermsManifest", manifest) if manifest.form == "table_with_terms" else None
     averages = (
         [name for name, column in manifest.columns.items() if getattr(column, "average", None)]
         if manifest.form in ("table", "table_with_codes", "table_with_terms")
@@ -69,7 +69,7 @@ def use_sentences(manifest: AnyManifest) -> list[str]:
     )
     return [
         *OF_A_FORM.get(manifest.form, ()),
-        *(OF_SUPPRESSED if codes is not None and codes.may_suppress else ()),
+        *(OF_SUPPRESSED if terms is not None and terms.codes.may_suppress else ()),
         *(f"{name} is averaged within classes: its variance and correlations are too small" for name in averages),
         *OF_ANY,
     ]

@@ -197,11 +197,6 @@ class AnyCodesSection(Section):
     guarantee: ClassCodesGuarantee
 
     @property
-    def may_suppress(self) -> bool:
-        """Whether a code that a class does not show may be suppressed there."""
-        return False
-
-    @property
     def lost(self) -> float:
         """The share of the codes that is lost, by the measure of the method."""
         raise NotImplementedError
