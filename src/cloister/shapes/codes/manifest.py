@@ -36,7 +36,12 @@ SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
 
 
 def _makes_a_policy(words: str) -> str:
-    if (is_built(words) and policy_words(words) is None) or (is_support(words) and not SUPPORT.fullmatch(words)):
+    is_path = not is_built(words) and not is_support(words) and set(words) & {"/", "\\"}
+    if (
+        is_path
+        or (is_built(words) and policy_words(words) is None)
+        or (is_support(words) and not SUPPORT.fullmatch(words))
+    ):
         raise MisfitError(["policy"])
     return words
 

@@ -95,8 +95,7 @@ def may_suppress(settings: ClassTermsSettings, method: str) -> bool:
     Without sets of a utility policy any codes may share a term, so that CBA and UGACLIP need not suppress: one term of
     all codes is that of all records of a class. AA never suppresses.
     """
-    by_sets = settings.policy is not None and method != GeneralizationMethod.APRIORI
-    return by_sets or method == GeneralizationMethod.GENERALIZATION
+    return settings.policy is not None or method == GeneralizationMethod.GENERALIZATION
 
 
 class ClassTermsUtility(Section):
@@ -150,7 +149,14 @@ class TableWithTermsManifest(AnyTableWithCodesManifest):
     @model_validator(mode="after")
     def _rules_fit(self) -> Self:
         # Whoever knows codes is left with some records of a class, of which a rule about all of them says nothing.
-        return fitting(self, {"guarantee.rules": all(rule.about is None for rule in self.guarantee.rules)})
+        codes = self.codes
+        return fitting(
+            self,
+            {
+                "guarantee.rules": all(rule.about is None for rule in self.guarantee.rules),
+                "codes.settings.policy": codes.settings.policy is None or codes.method != GeneralizationMethod.APRIORI,
+            },
+        )
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the data file, and the roles of its columns except ids; each record has the terms of one patient."""
