@@ -28,8 +28,9 @@ POLICY = UtilityPolicy.of({"one": ["a", "b"], "two": ["c", "d"], "three": ["e", 
 def asked_codes(draw, m=None):
     """A request by any method that generalizes, with or without a utility policy."""
     m = draw(st.integers(1, 3)) if m is None else m
-    policy = draw(st.sampled_from([None, None, POLICY]))
-    return CodesRequested("codes", m, policy=policy, method=draw(st.sampled_from(OF_CODES)))
+    method = draw(st.sampled_from(OF_CODES))
+    policy = draw(st.sampled_from([None, None, POLICY])) if method != "apriori" else None
+    return CodesRequested("codes", m, policy=policy, method=method)
 
 
 def protected(frame, request, asked):

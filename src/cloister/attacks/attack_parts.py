@@ -364,9 +364,10 @@ def links_of_parts(parts: Sequence[OpenedPart], *, seed: int = 0) -> tuple[Link,
 
 def _open_parts(parts: Sequence[OpenedPart], seed: int) -> list[tuple[str, OpenedRelease]]:
     opened = [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
-    if all(isinstance(part.original, str) and part.original == parts[0].original for part in parts):
-        # A row of one file is one patient in all releases of it.
-        return [(name, replace(one, ids=patient_ids(one.ids, one.n_patients))) for name, one in opened]
+    is_one_file = all(isinstance(part.original, str) and part.original == parts[0].original for part in parts)
+    if is_one_file and all(one.shape == "table" for _, one in opened):
+        # A row of one file is one patient in all tables made of it, whichever of them has ids.
+        return [(name, replace(one, ids=patient_ids(None, one.n_patients))) for name, one in opened]
     return opened
 
 

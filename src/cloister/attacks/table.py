@@ -230,8 +230,8 @@ class InTerms:
         rows = np.concatenate([*(self.rows_of[group] for group in fitting.tolist()), np.empty(0, dtype=np.int64)])
         begin = int(self.codes.offsets[self.place[target]])
         for code in self.codes.items[begin + np.array(known, dtype=np.int64)].tolist():
-            is_told = np.isin(self.group_of[rows], self.has_term[code])
-            rows = rows[~is_told | np.isin(rows, self.with_code[code])]
+            is_shown = np.isin(self.group_of[rows], self.has_term[code])
+            rows = rows[~is_shown | np.isin(rows, self.with_code[code])]
         return match_of(rows, np.ones(self.group_of.size, dtype=np.int64), int(self.own[target]))
 
 
@@ -246,7 +246,7 @@ class _OpenedBoth:
     n_codes: Integers  # (n_patients,) of each patient, or `NO_TARGET`
     beside: BesideRows
 
-    def opened(self, m: int, released: RecordSet) -> OpenedRelease:
+    def add_adversary(self, m: int, released: RecordSet) -> OpenedRelease:
         """Return the release with one more adversary, who knows all quasi-identifiers and codes."""
         adversary = Adversary(
             steps=code_steps(m, "all quasi-identifiers and "),
@@ -278,10 +278,10 @@ def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known:
     both = _open_both(folder, manifest, known)
     released = read_clusters(folder / CLUSTERS)
     source = source_of(Tally(both.reduced), manifest, known.hierarchies)
-    unknown = np.full(both.codes.n_records, NOT_KNOWN, dtype=np.int64)  # who is in which cluster is not told
+    unknown = np.full(both.codes.n_records, NOT_KNOWN, dtype=np.int64)  # who is in which cluster is not released
     clusters = InChunks(released, both.codes, unknown)
     classes = _classes(released, both.reduced, guarantee_of(manifest), source.hierarchies)
-    return both.opened(released.m, InClasses(classes, clusters, both.place))
+    return both.add_adversary(released.m, InClasses(classes, clusters, both.place))
 
 
 def open_table_with_terms(folder: Path, manifest: TableWithTermsManifest, known: Request, _seed: int) -> OpenedRelease:
@@ -306,7 +306,7 @@ def open_table_with_terms(folder: Path, manifest: TableWithTermsManifest, known:
         both.place,
         traces.numbers,
     )
-    opened = both.opened(manifest.codes.settings.m, having)
+    opened = both.add_adversary(manifest.codes.settings.m, having)
     shown = as_text(frame[column]).str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True)
     recorded = {**traces.recorded, column: shown.str.split(" ")}
     return replace(opened, traces=replace(traces, recorded=recorded))

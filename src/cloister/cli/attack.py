@@ -28,15 +28,16 @@ from cloister.verification.driver import Request
 def run_attack(options: AttackOptions) -> None:
     """Simulate an attack, and print the results."""
     check_targets(options.targets, options.seed)
-    for folder in _folders(options):
+    places = _folders(options)
+    for folder in places:
         tidy_beside(folder, Screen(quiet=True))
-    if len(_folders(options)) == 1:
+    if len(places) == 1:
         folders = parts_of(options.folder)
         if folders is None and (len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None):
             raise InputError("One release has one original and one crosswalk. Give --original INPUT once.")
         parts = _parts(options, folders or {options.folder.name: options.folder})
     else:
-        parts = _parts_of_releases(options)
+        parts = _parts_of_releases(options, places)
     if len(parts) == 1:
         (one,) = parts
         opened = open_release(one.release, one.original, one.known, options.seed)
@@ -58,12 +59,12 @@ def _folders(options: AttackOptions) -> tuple[Path, ...]:
     return (options.folder,) if other is None or not other.is_dir() else (options.folder, other)
 
 
-def _parts_of_releases(options: AttackOptions) -> list[OpenedPart]:
+def _parts_of_releases(options: AttackOptions, places: Sequence[Path]) -> list[OpenedPart]:
     """Return two releases of the same patients; one original may be that of both."""
     if options.job is not None:
         raise InputError("--job names the originals of one job. For two releases, give --original.")
     folders = {}
-    for place in _folders(options):
+    for place in places:
         inner = parts_of(place) or {place.name: place}
         if len(inner) > 1:
             raise InputError(f"{place.name} has {len(inner)} parts. Name the folder of one part.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cloister.shapes.disassociation.format.manifest import DisassociationManifest
     from cloister.shapes.generalization.format.manifest import GeneralizationManifest
     from cloister.shapes.table.format.manifest import TableManifest
-    from cloister.shapes.table_with_codes.format.data import TableWithCodesManifest
+    from cloister.shapes.table_with_codes.format.data import AnyCodesSection, TableWithCodesManifest
     from cloister.shapes.table_with_codes.format.terms import TableWithTermsManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
@@ -138,28 +138,24 @@ def of_table(head: Figures, manifest: "TableManifest") -> Figures:
 
 def of_table_with_codes(head: Figures, manifest: "TableWithCodesManifest") -> Figures:
     """Return the figures of a table with codes: the higher risk, and the mean of both losses."""
-    table, codes = of_table(head, manifest), manifest.codes
-    untold = codes.utility.occurrences_in_item_chunks
-    more = {"loss_of_table": table.loss, **_of_policy(codes.utility), "codes_in_item_chunks": untold}
-    return replace(
-        table,
-        risk=max(table.risk or 0, 1 / codes.settings.k),
-        loss=((table.loss or 0) + untold) / 2,
-        measure=f"half {table.measure}, half share of codes told without their records",
-        more={**table.more, **more},
-    )
+    codes = manifest.codes
+    more = {**_of_policy(codes.utility), "codes_in_item_chunks": codes.lost}
+    return _with_codes(of_table(head, manifest), codes, "share of codes told without their records", more)
 
 
 def of_table_with_terms(head: Figures, manifest: "TableWithTermsManifest") -> Figures:
     """Return the figures of a table with generalized codes: the higher risk, and the mean of both losses."""
-    table, codes = of_table(head, manifest), manifest.codes
-    lost = codes.utility.ncp
+    codes = manifest.codes
+    return _with_codes(of_table(head, manifest), codes, "certainty penalty of codes (ncp)", {"ncp": codes.lost})
+
+
+def _with_codes(table: Figures, codes: "AnyCodesSection", measure: str, more: Mapping[str, object]) -> Figures:
     return replace(
         table,
         risk=max(table.risk or 0, 1 / codes.settings.k),
-        loss=((table.loss or 0) + lost) / 2,
-        measure=f"half {table.measure}, half certainty penalty of codes (ncp)",
-        more={**table.more, "loss_of_table": table.loss, "ncp": lost},
+        loss=((table.loss or 0) + codes.lost) / 2,
+        measure=f"half {table.measure}, half {measure}",
+        more={**table.more, "loss_of_table": table.loss, **more},
     )
 
 

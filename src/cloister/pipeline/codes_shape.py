@@ -15,7 +15,7 @@ from cloister.settings.declaration import Given, Keywords, build_request, check_
 from cloister.settings.reading import how_read, reading_of
 from cloister.settings.run_options import DISASSOCIATION
 from cloister.shapes.codes.data import GivenCodes, read_given
-from cloister.shapes.codes.options import METHODS_OF, CodesOptions
+from cloister.shapes.codes.options import METHODS_OF, CodesOptions, check_method
 from cloister.shapes.codes.policy import known_codes, parse_policy
 from cloister.shapes.codes.request import parse_workload
 from cloister.shapes.disassociation.format.data import DisassociationRequest
@@ -50,14 +50,8 @@ class CodesShape(KeyedShape[CodesOptions]):
                 f" must be {alternatives(IDS)} for code sets: no record of data.csv need be a patient's.",
             )
         check_settings(CodesOptions, vars(options))
-        for name, methods in METHODS_OF.items():
-            if getattr(options, name) is not None and options.method not in methods:
-                raise InputError(
-                    setting(name),
-                    f" is for the method {alternatives(methods)}, but ",
-                    setting("method", options.method),
-                    f" was asked for. Leave it out, or ask for {alternatives(methods)}.",
-                )
+        for name in METHODS_OF:
+            check_method(options, name, "method", options.method)
 
     def read(self, options: CodesOptions) -> GivenCodes:
         """Read the code sets as the settings state."""

@@ -23,7 +23,7 @@ from cloister.jobs.job import FileSource, Job, Part
 from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read, reading_of
 from cloister.settings.run_options import DISASSOCIATION
-from cloister.shapes.codes.options import APRIORI
+from cloister.shapes.codes.options import check_method
 from cloister.shapes.protocol import Protection, Rows, Run
 from cloister.shapes.table.format.options import FULL_DOMAIN, PURPOSES, TableOptions
 from cloister.shapes.table.method.data import TableRequest
@@ -241,18 +241,5 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
     from cloister.shapes.table_with_codes.format.data import CodesRequested
 
     m, method = 2 if options.m is None else options.m, options.codes_method or DISASSOCIATION
-    if options.max_cluster_size is not None and method != DISASSOCIATION:
-        raise InputError(
-            setting("max_cluster_size"),
-            " is for the method disassociation, but ",
-            setting("codes_method", method),
-            " was asked for. Leave one of them out.",
-        )
-    if options.policy is not None and method == APRIORI:
-        raise InputError(
-            setting("policy"),
-            " is a utility policy, which ",
-            setting("codes_method", method),
-            " cannot keep. Leave it out, or use another method.",
-        )
+    check_method(options, "max_cluster_size", "codes_method", method)
     return CodesRequested(options.codes, m, options.policy, missing, options.max_cluster_size, method=method)

@@ -91,7 +91,7 @@ class Answers:
 
 
 def list_codes(codes: object) -> list[str]:
-    """Return one code or several as a list; refuse none."""
+    """Return one code or several as a list; refuse an empty one."""
     named = [codes] if isinstance(codes, str) else [*codes] if isinstance(codes, Iterable) else []
     if not named or not all(isinstance(code, str) for code in named):
         raise InputError(
@@ -432,6 +432,12 @@ class TrajectoryAnswers(Answers):
     @cached_property
     def _pairs(self) -> ReleasedPairs:
         return ReleasedPairs.of(self.frame, self.codebook, self.hierarchies)
+
+
+def table_in(answers: Answers) -> TableAnswers | None:
+    """Return the answers from the table of a release, without its codes; None if it has no table."""
+    table = answers.table if isinstance(answers, ChunkAnswers | ClassTermAnswers) else answers
+    return table if isinstance(table, TableAnswers) else None
 
 
 def answers_from(

@@ -38,7 +38,7 @@ from cloister.shapes.table_with_codes.format.data import PRESENT
 from cloister.shapes.table_with_codes.method.protect import with_reconstruction
 
 from .admitted import AdmittedColumn, admit, uniform
-from .answers import Answers, ChunkAnswers, ClassTermAnswers, TableAnswers
+from .answers import Answers, ChunkAnswers, table_in
 from .labels import LabelledColumn, Places
 
 ROUNDS = 5
@@ -75,8 +75,8 @@ def complete_tables(
 
 def imputation_of(answers: Answers, manifest: TableManifest, frame: pl.DataFrame) -> "Imputation":
     """Prepare the table of a release; ``frame`` is that table with columns in their types."""
-    table = answers.table if isinstance(answers, ChunkAnswers | ClassTermAnswers) else answers
-    assert isinstance(table, TableAnswers)
+    table = table_in(answers)
+    assert table is not None
     if find_spec("sklearn") is None:
         raise InputError(f"Imputation needs scikit-learn, which is not installed here. Install it: {EXTRA}.")
     codes = codes_of(manifest)

@@ -19,7 +19,7 @@ from cloister.release.head import CODEBOOK
 from cloister.release.manifest import parse_manifest
 from cloister.shapes.table.method.describe import group_values, naive_bayes_auc
 
-from .answers import ChunkAnswers, ClassTermAnswers, TableAnswers, answers_from
+from .answers import answers_from, table_in
 from .labels import LabelledColumn, Meeting
 
 MOST = 10
@@ -146,8 +146,8 @@ def beside_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[s
     """Return a verified release of a table together with its original table."""
     manifest, codebook = parse_manifest(read_manifest(folder)), read_data(folder / CODEBOOK, ",").cast(pl.String)
     answers = answers_from(folder, manifest, codebook, hierarchies)
-    table = answers.table if isinstance(answers, ChunkAnswers | ClassTermAnswers) else answers
-    if not isinstance(table, TableAnswers):
+    table = table_in(answers)
+    if table is None:
         raise InputError(f"{folder.name} has no table that can be read here.")
     asked = {
         name: conditions(original[name], table.frame[name], table.column(name, original[name]))

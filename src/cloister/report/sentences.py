@@ -24,6 +24,7 @@ OF_ANY = (
     "Counts of labels describe the released records: suppressed records are unusual, not missing at random",
     "Do not link or subtract two releases of the same patients: each guarantee covers one release only",
 )
+OF_TERMS = "A term means at least one of its codes: do not analyse which codes, or how many"
 OF_A_FORM = {
     "table": ("Labels of different classes can overlap: the count of a label is a lower bound for its values",),
     "table_with_codes": (
@@ -31,10 +32,7 @@ OF_A_FORM = {
         "quasi-identifiers",
         "Counts of codes by quasi-identifiers follow from the clusters",
     ),
-    "table_with_terms": (
-        "A term means at least one of its codes: do not analyse which codes, or how many",
-        "Terms differ between classes: count codes by bounds, not by cells that are equal",
-    ),
+    "table_with_terms": (OF_TERMS, "Terms differ between classes: count codes by bounds, not by cells that are equal"),
     "disassociation": (
         "The data file is one of many data sets consistent with the clusters: pairs of codes from different chunks are "
         "random",
@@ -43,7 +41,7 @@ OF_A_FORM = {
         "Draw no conclusions from a single record: no record of the data file is a patient",
     ),
     "generalization": (
-        "A term means at least one of its codes: do not analyse which codes, or how many",
+        OF_TERMS,
         "A code that does not occur in the release may be suppressed: its absence has no meaning",
     ),
     "trajectories": (

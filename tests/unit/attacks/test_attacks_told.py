@@ -111,6 +111,19 @@ def test_values_that_occur_in_both_releases_are_counted():
     assert attack_parts(parts).summary()["links"][0]["intersections"][0]["one_left"] == 2
 
 
+def test_rows_are_patients_only_where_all_parts_are_tables_of_one_file(tmp_path):
+    """Two tables of one file need no ids; beside trajectories of it a row number would be taken for another id."""
+    file = str(tmp_path / "visits.csv")
+    rows = pl.DataFrame({"id": [*range(40, 0, -1)], "code": ["401.9"] * 40, "age": [40, 41] * 20})
+    rows.write_csv(file)
+    table = cl.protect_table(rows.drop("id"), qi={"age": cl.suppress()}, k=K, drop=["code"])
+    other = cl.protect_trajectories(cl.Trajectories.read(file), k=K)
+
+    assert len(attack_parts([OpenedPart("one", table, file), OpenedPart("two", table, file)]).links) == 1
+    found = attack_parts([OpenedPart("one", table, file), OpenedPart("two", other, file)])
+    assert (found.links, found.not_compared) == ((), (("one", "two"),))
+
+
 def test_parts_with_the_same_numbers_are_linkable():
     """Records numbered alike in two parts are found out where crosswalks say whose they are."""
     release, kept = release_of(AGE)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings.constraints import FILE, HIERARCHY, Described, Interval, OneOf, WordsOr
+from cloister.errors import InputError, setting
+from cloister.settings.constraints import FILE, HIERARCHY, Described, Interval, OneOf, WordsOr, alternatives
 from cloister.settings.declaration import Help, Key, Keywords
 from cloister.settings.run_options import (
     CODE_METHODS,
@@ -41,6 +42,18 @@ METHODS_OF = {
     "loss": OF_PAPERS,
 }
 """Settings that only some methods look at."""
+
+
+def check_method(settings: object, name: str, word: str, method: str) -> None:
+    """Reject a setting that the method ignores; ``word``: the setting that names the method."""
+    methods = METHODS_OF[name]
+    if getattr(settings, name) is not None and method not in methods:
+        raise InputError(
+            setting(name),
+            f" is for the method {alternatives(methods)}, but ",
+            setting(word, method),
+            f" was asked for. Leave it out, or ask for {alternatives(methods)}.",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

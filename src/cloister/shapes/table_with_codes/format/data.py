@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, suppress
 from cloister.io import CodeColumns, as_text
 from cloister.io.codes import CodeSource
@@ -27,6 +27,7 @@ from cloister.settings.constraints import Interval, check_value
 from cloister.settings.run_options import DISASSOCIATION
 from cloister.shapes.codes.data import CodeSets, encode
 from cloister.shapes.codes.manifest import PolicySets, PolicyText, Whole, has_sets
+from cloister.shapes.codes.options import APRIORI
 from cloister.shapes.codes.policy import UtilityPolicy
 from cloister.shapes.disassociation.format.data import (
     Disassociation,
@@ -68,6 +69,13 @@ class CodesRequested:
         if self.method == DISASSOCIATION:
             self.request(k)
         check_value("m", self.m, Interval(int, 1))
+        if self.policy is not None and self.method == APRIORI:
+            raise InputError(
+                setting("policy"),
+                " is a utility policy, which ",
+                setting("codes_method", self.method),
+                " cannot keep. Leave it out, or use another method.",
+            )
 
     def request(self, k: int, policy: UtilityPolicy | None = None) -> DisassociationRequest:
         """Return the request for the codes inside the classes of a table; reject impossible requests."""
@@ -188,7 +196,7 @@ class ClassTermsSettings(Section):
 
 
 class AnyCodesSection(Section):
-    """What is said of the codes by any method."""
+    """The codes of a table, protected by any method."""
 
     column: str
     method: str
@@ -203,7 +211,7 @@ class AnyCodesSection(Section):
 
 
 class CodesSection(AnyCodesSection):
-    """All that is said of disassociated codes."""
+    """The codes of a table, disassociated inside its classes."""
 
     method: Literal["disassociation"]
     settings: MethodSettings

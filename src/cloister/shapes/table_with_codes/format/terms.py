@@ -99,7 +99,7 @@ def may_suppress(settings: ClassTermsSettings, method: str) -> bool:
 
 
 class ClassTermsUtility(Section):
-    """What the terms tell of what was lost. All of it follows from the data file.
+    """The information that terms have lost. All of it follows from the data file.
 
     ``codes`` and ``terms``: distinct ones, terms of two classes counting twice; ``ncp``: the mean over the terms of all
     records of the share of the class's codes that the term has, 0 for one code, 1 for a record without any term
@@ -121,7 +121,7 @@ class ClassTermsRisk(Section):
 
 
 class ClassTermsSection(AnyCodesSection):
-    """All that is said of codes that are generalized inside classes."""
+    """The codes of a table, generalized inside its classes."""
 
     method: GeneralizationMethod
     settings: ClassTermsSettings
@@ -207,7 +207,7 @@ class DerivedTableWithTerms(DerivedTable):
 
 
 def utility_of(released: ReleasedTerms) -> ClassTermsUtility:
-    """Return what the terms of a release tell of what was lost."""
+    """Return the information that the terms of a release have lost."""
     terms, n_empty = released.terms, int((released.rows["cell"] == NO_TERM).sum())
     sizes, rows = terms[CODE].list.len().cast(pl.Int64).to_numpy(), terms["rows"].cast(pl.Int64).to_numpy()
     number = terms[CLASS].to_numpy()

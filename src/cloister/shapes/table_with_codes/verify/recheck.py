@@ -32,7 +32,7 @@ from cloister.verification.driver import Checker, ReleaseUnderCheck, Request
 from cloister.verification.script import note
 
 from .statements import find_broken_terms
-from .terms import HOW, expected_cells, terms_in
+from .terms import HOW, derive_cells, terms_in
 from .verify import OriginalBoth, read_original
 
 
@@ -113,8 +113,8 @@ def _compare_with_original(release: ReleaseFolder, both: OriginalBoth) -> list[t
     codes = manifest.codes
     released = _released_with_codes(release)
     sets = original.select(words_of(codes.column, release.request.words.missing).list.unique().list.sort().alias(CODE))
-    own = reduced.frame.with_columns(sets[CODE].list.join(" ").alias(SET))
-    own = without_formulas(own) if manifest.settings.escape_formulas else own
+    own = without_formulas(reduced.frame) if manifest.settings.escape_formulas else reduced.frame
+    own = own.with_columns(sets[CODE].list.join(" ").alias(SET))
     promised = replace(guarantee_of(manifest), patient=SET)
     source = source_of(reduced.replace_rows(own), manifest, release.request.hierarchies)
     texts = own.select(as_text(own[name]) for name in (*recorded_columns(promised), *promised.levels, SET))
@@ -151,7 +151,7 @@ def _near(beneath: Beneath, members: pl.DataFrame, released: ReleasedTerms) -> p
     near = beneath.pairs.join(beneath.points.drop(COUNT), on=POINT).join(groups, on=GROUP)
     records = near.select(CLASS, PATIENT).unique(maintain_order=True).with_row_index(ROW)
     codes = records.join(members, on=PATIENT, maintain_order="left").select(ROW, CODE)
-    records = records.hstack(expected_cells(records.select(ROW, CLASS), codes, released).rename({"cell": CELL}))
+    records = records.hstack(derive_cells(records.select(ROW, CLASS), codes, released).rename({"cell": CELL}))
     return near.join(records.drop(ROW), on=[CLASS, PATIENT])
 
 

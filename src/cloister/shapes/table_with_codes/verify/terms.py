@@ -46,7 +46,7 @@ def verify_terms(
             names = pl.Series(CODE, secret.vocabulary, dtype=pl.String).gather(secret.items)
             codes = pl.DataFrame([pl.Series(ROW, owners(secret.offsets)), names])
             own = released.rows.select(CLASS).with_row_index(ROW).with_columns(pl.col(ROW).cast(pl.Int64))
-            expected = expected_cells(own, codes, released)
+            expected = derive_cells(own, codes, released)
             is_complete = asked.may_suppress or bool(expected["is_complete"].all())
             of_class = codes.join(own, on=ROW).select(CLASS, CODE).unique()
             strange = released.members.join(of_class, on=[CLASS, CODE], how="anti").height
@@ -60,7 +60,7 @@ def terms_in(frame: pl.DataFrame, column: str, promised: Guarantee) -> ReleasedT
     return ReleasedTerms.of(frame, column, [name for name in promised.levels if name != column])
 
 
-def expected_cells(records: pl.DataFrame, codes: pl.DataFrame, released: ReleasedTerms) -> pl.DataFrame:
+def derive_cells(records: pl.DataFrame, codes: pl.DataFrame, released: ReleasedTerms) -> pl.DataFrame:
     """Return what the terms make of records, in their order: the cell, and whether all codes are in its terms.
 
     ``records``: number and class of each; ``codes``: number of the record and code, one a row
