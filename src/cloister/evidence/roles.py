@@ -81,6 +81,7 @@ OF_NAMES = frozenset(
 )  # fmt: skip
 """Words that do not change what a name is about: `residence_type`, `Race1`, `country of birth`."""
 
+MOST_SETS = 1_000  # values that are looked through for sets of codes
 CODED_NAMES = re.compile(r"[a-z](age|sex|gender)")  # as surveys write them: `iage`, `isex`
 
 
@@ -90,7 +91,7 @@ def suggest_role(column: Column) -> Guess:
         return Guess(column.name, DROP, "sure", "it is empty")
     found = (
         _age(column) or _birth(column) or _date(column) or _sex(column) or _postal(column) or _of_a_person(column)
-        or _identifying(column) or _clinical(column)
+        or _code_sets(column) or _identifying(column) or _clinical(column)
     )  # fmt: skip
     return found or Guess(column.name, UNDECIDED, "not sure", suspicion(column))
 
@@ -259,11 +260,20 @@ def _is_flag(column: Column) -> bool:
     return column.n_values <= 3 and all(one.strip().casefold() in flags for one in column.values)
 
 
+def _code_sets(column: Column) -> Guess | None:
+    """Sets of codes, by content: each is nearly unique, so this comes before what is unique."""
+    several = [value.split() for value in column.values.head(MOST_SETS).to_list() if " " in value.strip()]
+    if not several or not are_codes([code for codes in several for code in codes]):
+        return None
+    why = (
+        f'sets of codes; the setting codes = "{column.name}" protects them inside equivalence classes, as chunks or, '
+        'with codes_method = "cba", as terms'
+    )
+    return Guess(column.name, DROP, "likely", why)
+
+
 def _clinical(column: Column) -> Guess | None:
     """What is about the illness, and nobody outside is to learn: codes of diagnoses, treatments."""
-    lists = [value.split() for value in column.values.head(100).to_list() if " " in value]
-    if any(len(codes) > 1 and are_codes(codes) for codes in lists):
-        return Guess(column.name, DROP, "likely", "lists of codes; codes and m of a table protect them")
     if column.holds_codes:
         return Guess(column.name, SENSITIVE, "sure", "codes of diagnoses, by name and content")
     if not CLINICAL.isdisjoint(column.words) and column.are_kinds and not column.are_numbers:

@@ -287,3 +287,13 @@ def test_any_names_and_values_are_guessed(columns, n, draw):
 
     assert [one.column for one in found.columns] == frame.columns
     assert {one.role for one in found.columns} <= {QUASI, DROP, UNDECIDED, SENSITIVE, PATIENT, "id"}
+
+
+def test_sets_of_codes_come_with_the_settings_that_protect_them():
+    """A column of sets of codes, each nearly unique, is dropped with the settings that release it protected."""
+    draw = random.Random(5)
+    sets = [" ".join(draw.sample(["250.00", "401.1", "401.9", "272.4", "414.01", "428.0"], 3)) for _ in range(N)]
+    (found,) = [one for one in guess({"age": whole(18, 80), "codes": sets}).columns if one.column == "codes"]
+    assert (found.role, found.sureness) == ("drop", "likely")
+    assert 'codes = "codes"' in found.why
+    assert "codes_method" in found.why
