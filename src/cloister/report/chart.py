@@ -1,5 +1,6 @@
 """Geometry of charts: positions of bars and points, and the order of labels. No figures are computed here."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ class Bar:
     count: int
     y: int
     width: float
+    before: int | None
     width_before: float | None
 
 
@@ -48,6 +50,7 @@ def class_size_chart(sizes: Figures) -> Chart:
             count,
             ROW * place + (ROW - THICK) // 2,
             _length(count, longest),
+            None if before is None else before[band],
             None if before is None else _length(before[band], longest),
         )
         for place, (band, count) in enumerate(after.items())
@@ -58,6 +61,70 @@ def class_size_chart(sizes: Figures) -> Chart:
 def _length(count: int, longest: int) -> float:
     """Return the length of a bar; nonzero counts are always visible."""
     return 0.0 if not count else round(max(1.5, BARS * count / longest), 1)
+
+
+CURVE_LEFT, CURVE_TOP, CURVE_WIDE, CURVE_HIGH = 40, 24, 270, 110
+"""Of the field of a risk curve: its place in the picture, and its size."""
+
+REGIMES = (0.2, 0.09)
+"""Highest risks that are often asked for: a group of 5, and the limit of EMA policy 0070 and of Health Canada."""
+
+
+@dataclass(frozen=True)
+class RiskCurve:
+    """How many have a risk above each limit, before and after: paths, marks (label, position) and a description."""
+
+    after: str
+    before: str | None
+    across: tuple[tuple[str, float], ...]
+    upwards: tuple[tuple[str, float], ...]
+    limits: tuple[tuple[str, float], ...]
+    says: str
+    left: int = CURVE_LEFT
+    right: int = CURVE_LEFT + CURVE_WIDE
+    top: int = CURVE_TOP
+    bottom: int = CURVE_TOP + CURVE_HIGH
+    width: int = CURVE_LEFT + CURVE_WIDE + 16
+    height: int = CURVE_TOP + CURVE_HIGH + 36
+
+
+def risk_curve(sizes: Figures) -> RiskCurve:
+    """Return the share of members of groups smaller than each size: their risk is above one divided by it.
+
+    Exact where the bands of sizes begin; straight lines join these points.
+
+    ``sizes``: the class sizes of a report, with those of the original where they are known
+    """
+    begins = [int(band.split("-")[0].split()[0]) for band in sizes["bands"]]
+    widest = math.log(begins[-1])
+
+    def x(size: float) -> float:
+        return round(CURVE_LEFT + CURVE_WIDE * math.log(size) / widest, 1)
+
+    def y(share: float) -> float:
+        return round(CURVE_TOP + CURVE_HIGH * (1 - share), 1)
+
+    def path(counts: Sequence[int]) -> str:
+        spots = zip(begins, _shares_below(counts), strict=True)
+        return " ".join(f"{'L' if size > 1 else 'M'}{x(size)} {y(share)}" for size, share in spots)
+
+    after, before = list(sizes["bands"].values()), sizes["before"] and list(sizes["before"].values())
+    below = zip(begins, _shares_below(after), strict=True)
+    says = [f"{share:.1%} in groups smaller than {size:,}" for size, share in below]
+    return RiskCurve(
+        path(after),
+        path(before) if before else None,
+        tuple((f"{size:,}", x(size)) for size in begins if size not in (2, 500)),
+        tuple((f"{share:.0%}", y(share)) for share in (0, 0.5, 1)),
+        tuple((f"risk {limit:g}", x(1 / limit)) for limit in REGIMES),
+        "; ".join(says[1:]),
+    )
+
+
+def _shares_below(counts: Sequence[int]) -> list[float]:
+    """Return the share of all in the bands before each."""
+    total = sum(counts) or 1
+    return [sum(counts[:place]) / total for place in range(len(counts))]
 
 
 def in_order(labels: Sequence[Figures]) -> list[Figures]:

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cloister.errors import name_few
 from cloister.kernels.private_cache import cache_folder
 from cloister.release.folder import json_bytes, report_json
 from cloister.release.head import FIGURES, README, REPORT, Section
@@ -13,9 +14,10 @@ from cloister.release.manifest import AnyManifest
 from cloister.results import Figures
 from cloister.shapes.registry import FORMS
 
-from .chart import Scatter, class_size_chart, in_order
+from .chart import Scatter, class_size_chart, in_order, risk_curve
 from .release_warnings import warnings_of
 from .sentences import accepted_words, columns_of, guarantee_sentences, of_codes, of_table, recorded_codes
+from .verdict_card import labels_overlap, lost_columns, recorded_columns
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme", "claims_words.txt"
 ENDING = ".j2"
+EXPONENTIAL = 1e15  # from here on numbers are written with an exponent
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
 """Roles of the columns of claims in which codes of each kind are looked for."""
 
@@ -63,7 +66,16 @@ def environment() -> "Environment":
         "flat": lambda figures: list(_flat(figures, "")),
         "settings": _settings,
         "chart": class_size_chart,
+        "risk_curve": risk_curve,
         "in_order": in_order,
+        "recorded": recorded_columns,
+        "lost": lost_columns,
+        "overlaps": labels_overlap,
+        "name_few": name_few,
+        # neither the string of CSS nor its page can be ended by what it contains
+        "css_text": lambda text: "".join(
+            one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in text
+        ),
         "sentences": guarantee_sentences,
         "table_sentences": of_table,
         "codes_sentences": of_codes,
@@ -79,10 +91,17 @@ def environment() -> "Environment":
 
 
 def _number(value: object) -> str:
-    """Return integers with thousands separators, other numbers with six digits, and masked counts unchanged."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """Return integers with thousands separators, other numbers with four digits, and masked counts unchanged."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if 1000 <= abs(value) < EXPONENTIAL else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _foot(manifest: AnyManifest) -> str:
+    """Return the line at the foot of each printed page: the source, and the hash of the first data file."""
+    files = manifest.files or {}
+    digests = [f"{name} {digest.removeprefix('sha256:')[:16]}" for name, digest in files.items()]
+    return " \u00b7 ".join(["Release report", manifest.settings.source, *digests[:1], manifest.created[:10]])
 
 
 def _share(one: Mapping[str, float] | None) -> str:
@@ -117,6 +136,8 @@ def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
 def _word(value: object) -> str:
     if value is None or (isinstance(value, Mapping) and not value):
         return "none"
+    if isinstance(value, float):
+        return f"{value:.6g}"
     return ("yes" if value else "no") if isinstance(value, bool) else _number(value)
 
 
@@ -147,7 +168,7 @@ def render_report(
     """
     warnings = warnings_of(manifest, figures or {})
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact, warnings)
-    return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
+    return environment().get_template(PAGE).render(title=title, sections=sections, x=exact, foot=_foot(manifest))
 
 
 def report_files(manifest: AnyManifest, figures: Figures, exact: Figures | None = None) -> dict[str, bytes]:
@@ -180,7 +201,7 @@ def _sections(
     level: int = 2,
     prefix: str = "",
 ) -> "Markup":
-    """Return the nine sections of the report of a release, in HTML."""
+    """Return the seven sections and the annex of the report of a release, in HTML."""
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
     template = environment().get_template(FORMS[manifest.form].page)
@@ -202,8 +223,15 @@ def render_job(
     ``promised, not_promised``: of all parts together, in sentences
     """
     anchors = {name: f"part-{name}" for name in parts}
+    is_one = len(parts) == 1  # whose report is that of the job
     sections = {
-        name: _sections(part, figures, level=3, prefix=f"{anchors[name]}-") for name, (part, figures) in parts.items()
+        name: _sections(
+            *part,
+            warnings=warnings if is_one else (),
+            level=2 if is_one else 3,
+            prefix="" if is_one else f"{anchors[name]}-",
+        )
+        for name, part in parts.items()
     }
     return (
         environment()
@@ -214,6 +242,7 @@ def render_job(
             manifests={name: part for name, (part, _) in parts.items()},
             anchors=anchors,
             title=f"Release report: {name}",
+            foot=f"Release report \u00b7 {name}",
             n=2,
             x=None,
             warnings=warnings,

@@ -93,7 +93,7 @@ def test_every_report_in_a_browser(releases, tmp_path):
     pages = [place / name / "report.html" for place in releases.values() for name in ("release", "secret")]
     measured, said, asked = measured_in_a_browser(pages, tmp_path)
 
-    parts = {"release": 9, "secret": 10}
+    parts = {"release": 10, "secret": 11}
     assert measured == [f"0 {parts[page.parent.name]} true" for page in pages for _ in WIDTHS]
     assert said == []
     assert asked == []
@@ -117,7 +117,7 @@ def test_long_names_in_a_browser(tmp_path):
     release.write(tmp_path / "release")
     measured, said, _ = measured_in_a_browser([tmp_path / "release" / "report.html"], tmp_path)
 
-    assert measured == ["0 9 true"] * len(WIDTHS)
+    assert measured == ["0 10 true"] * len(WIDTHS)
     assert said == []
 
 
