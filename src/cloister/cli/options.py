@@ -364,6 +364,7 @@ class UiOptions:
         "127.0.0.1"
     )
     idle: Annotated[float, Help("Stop after this time without use.", "MINUTES")] = 60
+    no_browser: Annotated[bool, Help("Print the address only, and open no browser.")] = False
     quiet: Quiet = False
     verbose: Verbose = False
 

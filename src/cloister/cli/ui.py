@@ -1,5 +1,7 @@
 """``cloister ui``: serve the application until it is stopped."""
 
+import sys
+import webbrowser
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -33,6 +35,8 @@ def run_ui(options: UiOptions) -> None:
             say(f"Forward a port to {options.socket.name}, as by ssh -L PORT:{options.socket.resolve()} HOST.")
         where = "a browser on this machine" if is_local else "a browser"
         say(f"Open this link in {where} (valid once): {served.address}")
+        if is_local and not options.no_browser and sys.stdout.isatty() and webbrowser.open(served.address):
+            say("A browser was asked to open it; --no-browser leaves that to you.")
         if not options.quiet:
             end = f"Ctrl-C stops it; so do {options.idle:g} minutes without use."
             say(f"It serves {served.app.folder.path.name} {whom}. {end}")

@@ -8,15 +8,22 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+import polars as pl
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import compare_manifests, manifests_in, rows_of
-from cloister.io import sha256, write_private
-from cloister.jobs.manifest import promises_of_folder
+from cloister.hierarchy import Hierarchy
+from cloister.io import as_text, sha256, write_private
+from cloister.jobs.manifest import only_part
+from cloister.release.figures import band_sizes
+from cloister.release.folder import any_manifest, read_figures
 from cloister.release.head import MANIFEST, REPORT
+from cloister.release.manifest import parse_manifest
+from cloister.report import render_report
 from cloister.results import Verdict
+from cloister.risk.prosecutor import group
 from cloister.settings.declaration import Given
 from cloister.verification.folder import verify_folder
 
@@ -25,7 +32,6 @@ from .forms import in_words
 from .job_state import load_job
 
 ANCHOR = re.compile(r'id="([^"]*)s1"')
-WARNINGS = re.compile(r'<div class="warnings">.*?</div>\n', re.DOTALL)
 MAIN = re.compile(r"<main>(.*)</main>", re.DOTALL)
 WIDTH = re.compile(r'class="bar" style="width:([0-9]+)(?:\.[0-9]+)?%"')
 STYLE = re.compile(r' style="[^"]*"')
@@ -73,12 +79,39 @@ def _verify_now(folder: Path) -> Verdict:
         return Verdict("", (), (in_words(error),))
 
 
-def _report(folder: Path) -> tuple[Markup, Markup]:
-    """The warnings and the report of a verified release: verifying made the page again, and it was the same."""
-    found = MAIN.search((folder / REPORT).read_text(encoding="utf-8"))
+def _report(page: str) -> tuple[Markup, Markup]:
+    """The first section of a report and all others, without what the content policy of the application forbids."""
+    found = MAIN.search(page)
     text = STYLE.sub("", WIDTH.sub(r'class="bar w\1"', "" if found is None else found[1]))
-    warnings = WARNINGS.search(text)
-    return Markup("" if warnings is None else warnings[0]), Markup(WARNINGS.sub("", text, count=1))  # noqa: S704
+    first, end, rest = text.partition("</section>")
+    return Markup(first + end), Markup(rest)  # noqa: S704  # the report was rendered with its values escaped
+
+
+def _compared(visit: RequestContext, folder: Path, job: str) -> str | None:
+    """The report of a table with the class sizes of the original, where a job names it; None where none does.
+
+    For the custodian alone: it is shown, and never written into the release.
+    """
+    part = only_part(folder)
+    manifest = parse_manifest(any_manifest(part))
+    if manifest.form != "table" or manifest.is_in_database:
+        return None
+    state = load_job(visit.app.folder.path / job)
+    quasi = list(manifest.quasi_identifiers)
+
+    def sizes(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> Mapping[str, int] | None:
+        if not quasi or not {*quasi} <= {*hierarchies}:
+            return None  # the job has changed since
+        texts = pl.DataFrame([as_text(frame[name]) for name in quasi])
+        return band_sizes(pl.Series(group(texts, quasi).sizes), members=True)
+
+    before = None
+    with suppress(CloisterError, OSError):  # a source that is gone or was changed has no figures to compare with
+        before = visit.app.data.beside(state, next(iter(state.job.parts)), part, sizes, called="class sizes")
+    if before is None:
+        return None
+    figures = read_figures(part)
+    return render_report(manifest, figures | {"class_sizes": figures["class_sizes"] | {"before": before}})
 
 
 def check(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
@@ -87,18 +120,19 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
     found = verdict_of(visit, folder)
     hashes = hashes_of(folder)
-    sentences = [] if found.failures else promises_of_folder(folder)
-    warnings, report = (Markup(), Markup()) if found.failures else _report(folder)
-    anchor = ANCHOR.search(report)
-    at = "" if anchor is None else anchor[1]
     parts = {} if visit.app.release is not None or found.failures else _parts(folder)
+    job = job_of(visit, folder) if parts else ""
+    compared = _compared(visit, folder, job) if job and len(parts) == 1 else None
+    page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
+    first, rest = _report(page)
+    anchor = ANCHOR.search(page)
     return visit.shown(
-        "check", status, name=folder.name, place=place, found=found, report=report, sentences=sentences, at=at,
+        "check", status, name=folder.name, place=place, found=found, first=first, rest=rest,
+        is_compared=compared is not None, at="" if anchor is None else anchor[1],
         decisions=_read_decisions(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem,
-        digest=digest_of(hashes),
-        parts=parts, job=job_of(visit, folder) if parts else "",
+        digest=digest_of(hashes), parts=parts, job=job,
         files=[name for name, _ in visit.app.folder.look().data] if parts else [],
-        warnings=warnings, notes=visit.app.notes.get(key_of(folder), []),
+        notes=visit.app.notes.get(key_of(folder), []),
     )  # fmt: skip
 
 

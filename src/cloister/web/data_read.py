@@ -266,9 +266,18 @@ class DataRead:
         return prepared.source, prepared.request
 
     def beside(
-        self, state: JobState, part: str, release: Path, make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made]
+        self,
+        state: JobState,
+        part: str,
+        release: Path,
+        make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made],
+        *,
+        called: str,
     ) -> Made:
-        """Apply ``make`` to the table of a release and its hierarchies; only once while both are unchanged."""
+        """Apply ``make`` to the table of a release and its hierarchies; only once while both are unchanged.
+
+        ``called``: what is made
+        """
         source = state.job.sources[state.job.parts[part].sources["source"]]
 
         def made() -> Made:
@@ -278,7 +287,7 @@ class DataRead:
 
         with self.at(state.path.parent):
             stamp = f"{stamp_of(state.path.parent, source)} {sha256(release / MANIFEST)}"
-            return self._once(f"beside {part} {version_of(state.text)} {stamp}", made)
+            return self._once(f"{called} {part} {version_of(state.text)} {stamp}", made)
 
     def check(self, state: JobState, part: str) -> None:
         """Raise the errors of protecting a part that can be found without protecting it."""

@@ -134,7 +134,7 @@ def test_undecided_columns_are_decided_on_a_page_before_anything_is_protected(wi
 
 
 def test_the_page_of_a_release_shows_every_warning_of_its_run(window, monkeypatch, capsys):
-    """What ``cloister run`` warns of stands on top of the page, and what else it notes for whoever made the release."""
+    """What ``cloister run`` warns of is on the first screen, with what else it notes for whoever made the release."""
     page = window.get("/release", job="patients.toml")
     page = window.wait(stepped(window, page, "/release/run")).text
     monkeypatch.chdir(window.folder)
@@ -143,7 +143,7 @@ def test_the_page_of_a_release_shows_every_warning_of_its_run(window, monkeypatc
 
     assert next(iter(told)) == "warnings"
     assert told["warnings"]
-    above = plain(page.partition('<section class="report">')[0])
+    above = plain(page.partition('<nav class="jump"')[0])
     assert [one for one in (*told["warnings"], *told["notes"]) if f"{one}." not in above] == []
     assert page.count(told["warnings"][0]) == 1
     again = prepare(window.folder)

@@ -123,6 +123,23 @@ def test_a_release_that_was_changed_in_secret_cannot_be_approved(with_releases):
     assert {*signed["files"]} == {one.name for one in (with_releases.folder / "k3").iterdir()}
 
 
+def test_the_risk_before_is_on_the_page_and_not_in_the_release(window, monkeypatch):
+    """Where a job names the original, the first screen compares its class sizes; the released report never does."""
+    monkeypatch.chdir(window.folder)
+    assert run(["run", "patients.toml", "--undecided", "drop", "--quiet"]) == 0
+    page = window.get("/check", release="patients-release").text
+    first = page.partition('<nav class="jump"')[0]
+
+    assert "records were unique" in first
+    assert "The dashed line is the original" in first
+    assert first.index("Columns released as recorded") < first.index("Approve or refuse")
+    reports = [*(window.folder / "patients-release").rglob("report.html")]
+    assert len(reports) == 2
+    assert all("were unique" not in report.read_text() for report in reports)
+    (window.folder / "patients.csv").unlink()
+    assert "records were unique" not in window.get("/check", release="patients-release").text
+
+
 def test_releases_side_by_side(with_releases):
     """What their manifests state, in one table; one alone is refused."""
     page = with_releases.client.get("/compare?release=k3&release=k6")
