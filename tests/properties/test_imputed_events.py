@@ -110,7 +110,7 @@ def test_ages_of_a_file_are_numbers_in_their_order():
 
 @pytest.mark.parametrize("hierarchy", OF_NUMBERS, ids=lambda one: one.kind)
 @given(st.data())
-@examples(60)
+@examples(40)
 def test_numbers_of_claims_have_the_label_that_they_are_drawn_from(hierarchy, data):
     """Both ends of what a label admits have that label, at every level; top-coded labels begin where they say."""
     level = data.draw(st.integers(1, len(hierarchy.levels)))

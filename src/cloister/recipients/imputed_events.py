@@ -3,8 +3,8 @@
 *Trajectories* (`of_trajectories`). Each released pair becomes one code and one age, and one detail if pairs have them:
 
 * Of a label of codes the finest released labels below it are drawn, given age and detail, as frequently as the release
-  shows them. Where it has none, the values of the hierarchy file, or the categories of the classification, are equally
-  likely.
+  shows them. Where it has none, the categories of the classification are equally likely. With a hierarchy file, all its
+  values below the label are drawn, those that the release shows more often.
 * The pairs of a patient are in the order of age. So a label of ages is first narrowed to what the labels before and
   after it admit, and the ages drawn for a patient are sorted. Sorting leaves no narrowed label: of n ages at least
   n - i + 1 are as high as the i-th lower end, and i as low as the i-th upper end.
@@ -17,9 +17,8 @@ columns, of claims given the other columns of the claim and the labels of its pa
 Everything is computed from released files and a seed, so the guarantee of the release stays (`imputation`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,16 @@ from cloister.io.columns import as_text
 from cloister.io.other_files import typed_texts
 from cloister.shapes.claims.format.hierarchies import OF_NUMBERS, TOP_CODED
 from cloister.shapes.claims.format.manifest import ClaimsManifest
-from cloister.shapes.claims.format.released_columns import CLAIMS, FLAG, KEPT, PATIENTS, QUASI, TABLES, ReleasedColumn
+from cloister.shapes.claims.format.released_columns import (
+    CLAIMS,
+    FLAG,
+    KEPT,
+    PATIENTS,
+    QUASI,
+    TABLES,
+    ClaimsForm,
+    ReleasedColumn,
+)
 from cloister.shapes.table.format.facts import DATA
 from cloister.shapes.trajectories.format.data import AGE, ID
 from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
@@ -134,29 +142,37 @@ def of_claims(
 ) -> Draws:
     """Prepare the files of patients and of claims, joined by the id of the patient."""
     del folder
-    form, key, found = manifest.columns, tables[PATIENTS].columns[0], dict[str, Draw]()  # ids come first in both
-    beside = tables[PATIENTS].select(
-        pl.first().alias(tables[CLAIMS].columns[0]), pl.all().exclude(key).name.prefix("of ")
-    )
-    for stream, table in enumerate(TABLES):
-        frame = tables[table]
-        labelled = [name for name in form.names(table, QUASI) if frame[name].dtype in (pl.String, pl.Enum)]
-        recorded = [name for name in form.names(table, QUASI, KEPT, FLAG) if name not in labelled]
-        drawn = []
-        for name in labelled:
-            rows = codebook.filter(pl.col("column") == f"{table}.{name}")
-            column = LabelledColumn.of(as_text(frame[name]), rows, hierarchies.get(name))
-            drawn.append(admit(with_numbers(column, form.of(table)[name])))
-        if table == CLAIMS:
-            frame = frame.join(beside, on=frame.columns[0], how="left", maintain_order="left")
-            recorded += beside.columns[1:]
-        imputation = replace(Imputation.of(frame, drawn, recorded), stream=stream)
-        found[table] = partial(_complete, imputation, tables[table].columns)
-    return found
+    return {table: draw_of_claims(table, manifest.columns, codebook, hierarchies, tables) for table in TABLES}
 
 
-def _complete(imputation: Imputation, columns: Sequence[str], seed: int, number: int) -> pl.DataFrame:
-    return imputation.complete(seed, number).select(columns)
+def draw_of_claims(
+    table: str,
+    form: ClaimsForm,
+    codebook: pl.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    tables: Mapping[str, pl.DataFrame],
+) -> Draw:
+    """Prepare one of the files of claims; ids come first in both."""
+    frame, columns = tables[table], tables[table].columns
+    labelled = [name for name in form.names(table, QUASI) if frame[name].dtype in (pl.String, pl.Enum)]
+    recorded = [name for name in form.names(table, QUASI, KEPT, FLAG) if name not in labelled]
+    drawn = []
+    for name in labelled:
+        rows = codebook.filter(pl.col("column") == f"{table}.{name}")
+        column = LabelledColumn.of(as_text(frame[name]), rows, hierarchies.get(name))
+        drawn.append(admit(with_numbers(column, form.of(table)[name])))
+    if table == CLAIMS:
+        own = tables[PATIENTS]
+        names = [columns[0], *(f"{PATIENTS}.{name}\0" for name in own.columns[1:])]  # which no file has
+        beside = own.rename(dict(zip(own.columns, names, strict=True)))
+        frame = frame.join(beside, on=columns[0], how="left", maintain_order="left")
+        recorded += beside.columns[1:]
+    imputation = replace(Imputation.of(frame, drawn, recorded), stream=TABLES.index(table))
+
+    def draw(seed: int, number: int) -> pl.DataFrame:
+        return imputation.complete(seed, number).select(columns)
+
+    return draw
 
 
 def with_numbers(column: LabelledColumn, form: ReleasedColumn) -> LabelledColumn:

@@ -37,8 +37,24 @@ def test_one_file_has_the_release_and_the_tables(released, form, capsys):
 def test_claims_are_two_files_with_equal_numbers(tmp_path, monkeypatch, capsys):
     """Patients and claims are the tables of Python, joined by number and id; JSON names the files."""
     monkeypatch.chdir(write_files(tmp_path))
-    assert run("protect claims patients.csv claims.csv --plan plan.toml --out release -q --accept-empty".split()) == 0
-    assert run("impute release -n 2 --out out --json".split()) == 0
+    assert (
+        run(
+            [
+                "protect",
+                "claims",
+                "patients.csv",
+                "claims.csv",
+                "--plan",
+                "plan.toml",
+                "--out",
+                "release",
+                "-q",
+                "--accept-empty",
+            ]
+        )
+        == 0
+    )
+    assert run(["impute", "release", "-n", "2", "--out", "out", "--json"]) == 0
 
     said = json.loads(capsys.readouterr().out)
     assert said == {
@@ -59,10 +75,27 @@ def test_trajectories_are_one_file_and_need_the_hierarchy(tmp_path, monkeypatch,
     (tmp_path / "codes.csv").write_text("401.1;401;*\n401.9;401;*\n")
     visits = "".join(f"P{n},{code},{41 + n}\n" for n, code in enumerate(["401.1", "401.9", "401.1"]))
     (tmp_path / "visits.csv").write_text("id,code,age\n" + visits)
-    assert run("protect trajectories visits.csv -k 3 --code-hierarchy codes.csv --out release -q".split()) == 0
-    assert run("impute release --out out".split()) == 2
+    assert (
+        run(
+            [
+                "protect",
+                "trajectories",
+                "visits.csv",
+                "-k",
+                "3",
+                "--code-hierarchy",
+                "codes.csv",
+                "--out",
+                "release",
+                "-q",
+                "--accept-empty",
+            ]
+        )
+        == 0
+    )
+    assert run(["impute", "release", "--out", "out"]) == 2
     assert "--hierarchy code=FILE" in capsys.readouterr().err
-    assert run("impute release -n 2 --out out --hierarchy code=codes.csv".split()) == 0
+    assert run(["impute", "release", "-n", "2", "--out", "out", "--hierarchy", "code=codes.csv"]) == 0
 
     long = pl.read_csv("out/imputed.csv", schema_overrides={"code": pl.String})
     assert long.columns == [".imp", ".id", "id", "code", "age"]
