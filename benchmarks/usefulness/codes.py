@@ -99,11 +99,15 @@ def of_codes(sets: Sequence[Sequence[str]], k: int) -> list[list[str]]:
     return rows
 
 
-def of_trajectories(frame: pl.DataFrame, k: int) -> list[str]:
-    """Return the row of the usual method."""
+def released_pairs(frame: pl.DataFrame, k: int) -> cl.TrajectoriesRelease:
+    """Return the release of the usual method."""
     grouped = frame.group_by("patient_id", maintain_order=True).agg("code", "age")
     records = [[*zip(codes, ages, strict=True)] for codes, ages in grouped.select("code", "age").rows()]
-    release = cl.protect_trajectories(cl.Trajectories.from_records(records), k=k, accept_empty=True)
+    return cl.protect_trajectories(cl.Trajectories.from_records(records), k=k, accept_empty=True)
+
+
+def of_trajectories(release: cl.TrajectoriesRelease, k: int) -> list[str]:
+    """Return the row of the labels."""
     codes, ages = (release.frame[name].cast(pl.String) for name in ("code", "age"))
     says_code = codes.str.contains(CATEGORY).to_numpy()
     ends = [bounds_of(label) or (None, None) for label in ages]
@@ -111,12 +115,10 @@ def of_trajectories(frame: pl.DataFrame, k: int) -> list[str]:
     return [str(k), f"{says_code.mean():.0%}", f"{says_age.mean():.0%}", f"{(says_code & says_age).mean():.0%}"]
 
 
-def of_imputed_pairs(frame: pl.DataFrame, k: int) -> list[str]:
-    """Return the row of the imputed pairs of the usual method."""
-    grouped = frame.group_by("patient_id", maintain_order=True).agg("code", "age")
-    records = [[*zip(codes, ages, strict=True)] for codes, ages in grouped.select("code", "age").rows()]
+def of_imputed_pairs(frame: pl.DataFrame, release: cl.TrajectoriesRelease, k: int) -> list[str]:
+    """Return the row of the imputed pairs."""
     with TemporaryDirectory() as place:
-        cl.protect_trajectories(cl.Trajectories.from_records(records), k=k, accept_empty=True).write(Path(place, "out"))
+        release.write(Path(place, "out"))
         drawn = pl.concat(cl.open(Path(place, "out"), verify=False).impute(n=DRAWS)).drop_nulls()
     found = [str(k), f"{drawn.height / DRAWS / frame.height:.0%}"]
     for level in (4, 2):  # chapter, category
@@ -171,8 +173,9 @@ def main() -> None:
             for name, (records, visits) in data.items():
                 for row in of_codes([one for one in records if one], k):
                     sets.add_row(name, *row)
-                pairs.add_row(name, *of_trajectories(visits.sort("patient_id", "age", "code"), k))
-                imputed.add_row(name, *of_imputed_pairs(visits.sort("patient_id", "age", "code"), k))
+                release = released_pairs(visits.sort("patient_id", "age", "code"), k)
+                pairs.add_row(name, *of_trajectories(release, k))
+                imputed.add_row(name, *of_imputed_pairs(visits, release, k))
         for row in of_claims(Path(place)):
             columns.add_row("made up", *row)
     for table in (sets, pairs, imputed, columns):
