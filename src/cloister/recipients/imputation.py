@@ -109,6 +109,7 @@ class Imputation:
     drawn : the columns whose cells have labels
     recorded : the columns that predict only
     stream : of random numbers; tables of one release have different ones
+    rounds : how often each column is drawn again, given the others
     """
 
     frame: pl.DataFrame
@@ -116,6 +117,7 @@ class Imputation:
     drawn: tuple[AdmittedColumn, ...]
     recorded: tuple[Predictor, ...]
     stream: int = 0
+    rounds: int = ROUNDS
 
     @classmethod
     def of(cls, frame: pl.DataFrame, drawn: Sequence[AdmittedColumn], recorded: Sequence[str]) -> "Imputation":
@@ -143,7 +145,7 @@ class Imputation:
         at = [column.start(rng) for column in self.drawn]
         n_open = [int(column.is_open.sum()) for column in self.drawn]
         chained = [place for place in np.argsort(n_open, kind="stable").tolist() if n_open[place]]
-        for _ in range(ROUNDS):
+        for _ in range(self.rounds):
             for place in chained:
                 at[place] = self._redraw(place, at, rng)
         back = np.argsort(self.order)
