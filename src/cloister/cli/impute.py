@@ -36,7 +36,7 @@ Python: cloister.pool of the results of each table
 """
 MORE = {
     "trajectories": """
-One row for each released pair, in the order of age. Empty pairs are of patients without a released pair. Suppressed
+One row for each released pair, in the order of age; a row that the release shows as * alone is empty. Suppressed
 pairs are absent, so that a missing code does not mean that the patient never had it.
 """,
     "claims": """
