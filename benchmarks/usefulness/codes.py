@@ -8,6 +8,8 @@ On made-up patients, and on DE-SynPUF where CLOISTER_DATA names the folder with 
 within a fifth, and the share whose lift is on the same side of 1 where it is not near 1 in the original (below 0.8 or
 above 1.25). Chunks are read through ten reconstructions; a term counts for each of its codes by 1 / its size.
 *Pairs of code and age*: the share of released pairs that give the category of the code and the age to ten years.
+*Imputed pairs*: half the sum of the differences of the shares of chapters and of categories (total variation) between
+the original and ten imputations, and the mean age in the original and in these.
 *Claims*: the share of claims and patients that say a column, and how many labels it has.
 """
 
@@ -97,16 +99,37 @@ def of_codes(sets: Sequence[Sequence[str]], k: int) -> list[list[str]]:
     return rows
 
 
-def of_trajectories(frame: pl.DataFrame, k: int) -> list[str]:
-    """Return the row of the usual method."""
+def released_pairs(frame: pl.DataFrame, k: int) -> cl.TrajectoriesRelease:
+    """Return the release of the usual method."""
     grouped = frame.group_by("patient_id", maintain_order=True).agg("code", "age")
     records = [[*zip(codes, ages, strict=True)] for codes, ages in grouped.select("code", "age").rows()]
-    release = cl.protect_trajectories(cl.Trajectories.from_records(records), k=k, accept_empty=True)
+    return cl.protect_trajectories(cl.Trajectories.from_records(records), k=k, accept_empty=True)
+
+
+def of_trajectories(release: cl.TrajectoriesRelease, k: int) -> list[str]:
+    """Return the row of the labels."""
     codes, ages = (release.frame[name].cast(pl.String) for name in ("code", "age"))
     says_code = codes.str.contains(CATEGORY).to_numpy()
     ends = [bounds_of(label) or (None, None) for label in ages]
     says_age = np.array([None not in end and float(end[1] or 0) - float(end[0] or 0) < 10 for end in ends])
     return [str(k), f"{says_code.mean():.0%}", f"{says_age.mean():.0%}", f"{(says_code & says_age).mean():.0%}"]
+
+
+def of_imputed_pairs(frame: pl.DataFrame, release: cl.TrajectoriesRelease, k: int) -> list[str]:
+    """Return the row of the imputed pairs."""
+    with TemporaryDirectory() as place:
+        release.write(Path(place, "out"))
+        drawn = pl.concat(cl.open(Path(place, "out"), verify=False).impute(n=DRAWS)).drop_nulls()
+    found = [str(k), f"{drawn.height / DRAWS / frame.height:.0%}"]
+    for level in (4, 2):  # chapter, category
+        shares = []
+        for codes in (frame["code"], drawn["code"].cast(pl.String)):
+            bound = cl.icd9().bind("code", codes.unique().to_list())
+            labels = dict(zip(bound.values, bound.labels[level], strict=True))
+            shares.append(codes.replace_strict(labels).alias("code").value_counts(normalize=True, name="share"))
+        both = shares[0].join(shares[1], on="code", how="full", suffix="_drawn").fill_null(0)
+        found.append(f"{(both['share'] - both['share_drawn']).abs().sum() / 2:.2f}")
+    return [*found, f"{frame['age'].mean():.1f}, {drawn['age'].mean():.1f}"]
 
 
 def of_claims(folder: Path) -> list[list[str]]:
@@ -127,13 +150,14 @@ def of_claims(folder: Path) -> list[list[str]]:
 
 
 def main() -> None:
-    """Print three tables."""
+    """Print four tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--patients", type=int, default=5_000)
     parser.add_argument("--k", type=int, nargs="+", default=[5, 11])
     asked = parser.parse_args()
     sets = Table("data", "method", "k", "support within a fifth", "lift on its side")
     pairs = Table("data", "k", "give the category", "give age to ten years", "both")
+    imputed = Table("data", "k", "released pairs", "distance of chapters", "of categories", "mean age")
     columns = Table("data", "file", "column", "give a value", "labels")
     made = hospital(seed=0, n=asked.patients)
     data = {"made up": (made.codes["codes"].str.split(" ").to_list(), made.trajectories.cast({"code": pl.String}))}
@@ -149,10 +173,12 @@ def main() -> None:
             for name, (records, visits) in data.items():
                 for row in of_codes([one for one in records if one], k):
                     sets.add_row(name, *row)
-                pairs.add_row(name, *of_trajectories(visits.sort("patient_id", "age", "code"), k))
+                release = released_pairs(visits.sort("patient_id", "age", "code"), k)
+                pairs.add_row(name, *of_trajectories(release, k))
+                imputed.add_row(name, *of_imputed_pairs(visits, release, k))
         for row in of_claims(Path(place)):
             columns.add_row("made up", *row)
-    for table in (sets, pairs, columns):
+    for table in (sets, pairs, imputed, columns):
         Console(width=120).print(table)
 
 

@@ -1,5 +1,7 @@
 """What an imputed cell may be, by the definitions of a label and of a draw, one cell at a time."""
 
+from itertools import product
+
 from cloister.hierarchy import ROOT
 
 
@@ -20,3 +22,18 @@ def may_be_drawn(first, last, leaf, donors, leaf_of_donor):
     admitted = [(abs(own - leaf), donor) for donor, own in zip(donors, leaf_of_donor) if first <= donor <= last]
     nearest = min((distance for distance, _ in admitted), default=None)
     return {donor for distance, donor in admitted if distance == nearest} or set(range(first, last + 1))
+
+
+def in_order(labels):
+    """For each label of one patient's ages, all ages that it has in some sequence in order inside the labels."""
+    found = [set() for _ in labels]
+    for ages in product(*(range(first, last + 1) for first, last in labels)):
+        if list(ages) == sorted(ages):
+            for place, age in enumerate(ages):
+                found[place].add(age)
+    return found
+
+
+def levels_above(hierarchy, value):
+    """The labels of a value at all levels."""
+    return [level[0] for level in hierarchy.bind("x", [value]).labels]

@@ -54,7 +54,7 @@ def test_a_cell_is_drawn_inside_its_label(kind, data):
     column, labels = released(hierarchy, values, levels)
     outcome = pl.Series("outcome", data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
     frame = pl.DataFrame([pl.Series("x", labels, dtype=pl.String), outcome])
-    table = Imputation.of(frame, [column], ["outcome"]).complete(data.draw(st.integers(0, 9)))
+    table = Imputation.of(frame, [admit(column)], ["outcome"]).complete(data.draw(st.integers(0, 9)))
 
     assert table["outcome"].equals(outcome)
     for label, drawn in zip(labels, table["x"]):
@@ -92,7 +92,7 @@ def test_the_order_of_rows_changes_nothing(order, seed):
     def rows(places):
         column, labels = released(HIERARCHIES["whole"][0], [values[at] for at in places], [levels[at] for at in places])
         frame = pl.DataFrame({"x": labels, "sex": [sexes[at] for at in places]})
-        return sorted(Imputation.of(frame, [column], ["sex"]).complete(seed).rows())
+        return sorted(Imputation.of(frame, [admit(column)], ["sex"]).complete(seed).rows())
 
     assert rows(order) == rows(range(30))
 

@@ -25,8 +25,10 @@ from cloister.release.typed_tables import read_tables
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
 from cloister.settings.checking import check_arguments
-from cloister.settings.constraints import HIERARCHIES
+from cloister.settings.constraints import HIERARCHIES, Interval, check_value
+from cloister.settings.run_options import SEED
 from cloister.shapes.codes.request import check_seed
+from cloister.shapes.registry import FORMS, load
 from cloister.verification.folder import verify_folder
 
 if TYPE_CHECKING:
@@ -208,46 +210,64 @@ class ReleasedData:
         released = self._in_chunks("reconstructed").counts.released
         return [reconstruct(released, check_seed(seed) + number, item_support) for number in range(n)]
 
-    def impute(self, n: int = 20, seed: int = 0) -> list[pl.DataFrame]:
+    def impute(self, n: int = 20, seed: int = 0, table: str | None = None) -> list[pl.DataFrame]:
         """Return ``n`` complete tables, each cell drawn inside its label; analyse each, and `pool` the results.
 
         Parameters
         ----------
         n : from 1 to 1000; 20 are enough for most intervals
         seed : equal seeds give equal tables, and the first ones do not depend on ``n``
+        table : of claims ``patients`` or ``claims``; those of equal seed and place belong together. `data` if None
 
         Returns
         -------
         list[pl.DataFrame]
-            Each with the rows and columns of ``data``: numbers as numbers, dates as dates, text as categories (Enum).
+            Each with the rows and columns of the table: numbers as numbers, dates as dates, text as categories (Enum).
             Cells of single values, missing values and recorded columns are as released. Cells whose values nothing in
             the release limits are null. Groups of which it names no values stay labels: give ``hierarchies`` to `open`.
-            Codes of a table with codes are those of `reconstruct`. Suppressed records, of which ``facts.left_out`` is
-            the number, are not in the tables.
+            Suppressed records, of which ``facts.left_out`` is the number, are not in the tables.
+
+            *Trajectories*: a code and an age for each released pair, the ages of a patient in their order. Labels of
+            classifications with no finer label in the release are drawn among their categories. Suppressed pairs are
+            not invented: rows of ``*`` alone are null.
+
+            *Claims*: each released claim. Labels of numbers are drawn; groups of codes stay labels. Suppressed cells
+            stay null, and claims that were removed are not invented: ``sup_*`` and ``claims_truncated`` are as
+            released.
+
+            *Codes* of a table are those of `reconstruct`, or terms as released.
 
         Raises
         ------
         InputError
-            The release is no table, ``n`` or ``seed`` is out of range, or the extra ``analysis`` is not installed.
+            The release is of code sets, has no such table, or needs a hierarchy file; ``n`` or ``seed`` is out of
+            range; the extra ``analysis`` is not installed.
 
         Notes
         -----
         *Guarantee*: that of the release. The tables are computed from its files and the seed alone, so that they reveal
         nothing that its labels do not. *Limits*: they are drawn, not recorded: never count or look up single patients
         in them. Relations that labels hide are not brought back. *Cost*: about 2 s a table of 12,000 x 10.
-        Source: see `cloister.recipients.imputation`.
+        Source: see `cloister.recipients.imputation` and `cloister.recipients.imputed_events`.
 
         Examples
         --------
         >>> import cloister as cl  # doctest: +SKIP
         >>> tables = cl.open("out").impute(n=20, seed=1)  # doctest: +SKIP
         """
-        from cloister.recipients.imputation import complete_tables
-        from cloister.shapes.table.format.manifest import TableManifest
-
-        if not isinstance(self.manifest, TableManifest):
-            raise InputError(f"{self.folder.name} is no release of a table, and only tables can be imputed.")
-        return [*complete_tables(self._answers, self.manifest, self.data, n, seed)]
+        check_value("n", n, Interval(int, 1, 1000))
+        check_value("seed", seed, SEED)
+        place = FORMS[self.manifest.form].imputed
+        if place is None:
+            raise InputError(
+                f"{self.folder.name} is a release of code sets, and these are not imputed. Draw complete data of "
+                "disassociated codes with `reconstruct`, or `count` codes with bounds."
+            )
+        draws = load(place)(self.folder, self.manifest, self.codebook, self.hierarchies, self.tables)
+        wanted = ("claims" if "claims" in draws else "data") if table is None else table
+        if wanted not in draws:
+            raise InputError(f"There is no table {wanted!r} to impute. There are: {', '.join(draws)}.")
+        return [draws[wanted](seed, number) for number in range(n)]
 
     def replicate(
         self, original: object, analyses: "Sequence[Analysis | str]", n: int = 10, seed: int = 0

@@ -256,7 +256,8 @@ COMMANDS = (
         "impute.run_impute",
         f"{OF_COMMANDS}:ImputeOptions",
         "Write complete tables of a release, each cell drawn inside its label, for mice or Stata.\n\n"
-        "They are computed from the release and a seed alone. The release is verified first.",
+        "They are computed from the release and a seed alone. The release is verified first. Tables and trajectories "
+        "become one file, claims one of patients and one of claims.",
         "cloister impute release -n 20 --seed 0 --out imputed",
     ),
     Command(

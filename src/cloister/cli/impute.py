@@ -7,7 +7,7 @@ import polars as pl
 from cloister.api.open import ReleasedData
 from cloister.api.open import open as open_release
 from cloister.cli.options import ImputeOptions
-from cloister.cli.output import say
+from cloister.cli.output import print_json, say
 from cloister.cli.query import read_column_hierarchy
 from cloister.errors import InputError
 from cloister.io import Place, appearing, write_csv, write_parquet, write_private
@@ -15,16 +15,16 @@ from cloister.release.folder import check_new
 
 NUMBER, ROW = ".imp", ".id"
 README = """COMPLETE TABLES OF A RELEASE
-{file} has {n} complete tables of {release}, drawn with seed {seed} by cloister.
+{files}: {n} complete tables of {release}, drawn with seed {seed} by cloister.
 
 .imp  number of the table, 1 to {n}; 0 is the release, where cells with a label of several values are empty
 .id   number of the row, the same in each table
-
-WHY THIS FILE REVEALS NO MORE THAN THE RELEASE
+{more}
+WHY THESE FILES REVEAL NO MORE THAN THE RELEASE
 Each cell is drawn among the values that its label admits. The draw uses the released files and the seed, and nothing
-else. Whoever has the release can compute this file, so it reveals nothing more, and the guarantee stays.
+else. Whoever has the release can compute these files, so they reveal nothing more, and the guarantee stays.
 
-HOW TO USE IT
+HOW TO USE THEM
 Analyse each table from 1 on, and pool the results by Rubin's rules. Drawn cells are nobody's values: never count or
 look up single patients. Suppressed records are not in the tables.
 R:      library(mice); d <- {read}
@@ -34,6 +34,16 @@ Stata:  import delimited {file}, clear  (CSV; then rename its first two columns 
         mi estimate: logit ...
 Python: cloister.pool of the results of each table
 """
+MORE = {
+    "trajectories": """
+One row for each released pair, in the order of age; a row that the release shows as * alone is empty. Suppressed
+pairs are absent, so that a missing code does not mean that the patient never had it.
+""",
+    "claims": """
+The files have equal numbers .imp and are joined by .imp and the id of the patient. Cells that sup_ columns mark were
+suppressed and stay empty. Patients with claims_truncated = 1 had more claims.
+""",
+}
 
 
 def run_impute(options: ImputeOptions) -> None:
@@ -42,21 +52,33 @@ def run_impute(options: ImputeOptions) -> None:
         raise InputError("--format is csv or parquet.")
     check_new(options.out)
     release = open_release(options.folder, hierarchies=dict(map(read_column_hierarchy, options.hierarchies)))
-    long = long_table(release, release.impute(options.n, options.seed))
-    name = f"imputed.{options.format}"
-    read = f'read.csv("{name}", check.names = FALSE)' if options.format == "csv" else f'arrow::read_parquet("{name}")'
-    words = {"file": name, "n": options.n, "release": options.folder.name, "seed": options.seed, "read": read}
+    names = {"claims": ("patients", "claims")}.get(release.manifest.form, ("data",))
+    long = {name: long_table(release, name, release.impute(options.n, options.seed, name)) for name in names}
+    files = {name: f"{'imputed' if name == 'data' else name}.{options.format}" for name in names}
+    file = files[names[-1]]
+    read = f'read.csv("{file}", check.names = FALSE)' if options.format == "csv" else f'arrow::read_parquet("{file}")'
+    words = {"n": options.n, "release": options.folder.name, "seed": options.seed}
+    more = MORE.get(release.manifest.form, "")
     with appearing(Place(options.out)) as (folder,):
-        (write_csv if options.format == "csv" else write_parquet)(long, folder / name)
-        write_private(folder / "README.txt", README.format(**words).encode())
-    if not options.quiet:
-        say(f"{options.out.name}/{name} has tables 1 to {options.n}, and the release as table 0. See README.txt.")
+        for name, frame in long.items():
+            (write_csv if options.format == "csv" else write_parquet)(frame, folder / files[name])
+        text = README.format(**words, files=", ".join(files.values()), file=file, read=read, more=more)
+        write_private(folder / "README.txt", text.encode())
+    if options.as_json:
+        print_json({"out": options.out.name, "files": [*files.values(), "README.txt"], **words})
+    elif not options.quiet:
+        for name in files.values():
+            say(f"{options.out.name}/{name} has tables 1 to {options.n}, and the release as table 0. See README.txt.")
 
 
-def long_table(release: ReleasedData, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the release as table 0, with empty cells where tables were drawn, and all tables below each other."""
-    first, text = tables[0], release.data.cast(pl.String)
-    shown = pl.DataFrame([_as_known(text[one.name], one, release.codebook) for one in first])
+def long_table(release: ReleasedData, name: str, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return a table as number 0, with empty cells where tables were drawn, and the drawn ones below each other."""
+    first, text = tables[0], release.tables[name].cast(pl.String)
+    about = f"{name}." if release.manifest.form == "claims" else ""
+    codebook = release.codebook.filter(pl.col("column").str.starts_with(about)).with_columns(
+        pl.col("column").str.strip_prefix(about)
+    )
+    shown = pl.DataFrame([_as_known(text[one.name], one, codebook) for one in first])
     rows = pl.Series(ROW, range(1, first.height + 1))
     parts = [
         table.select(pl.lit(number).alias(NUMBER), rows, pl.all()) for number, table in enumerate([shown, *tables])

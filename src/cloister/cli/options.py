@@ -282,17 +282,15 @@ class QueryOptions(SayingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImputeOptions:
+class ImputeOptions(SayingOptions):
     """Options of ``impute``."""
 
-    folder: Annotated[Path, Help("Release of a table, with or without codes.", option="RELEASE")]
+    folder: Annotated[Path, Help("Release of a table, of trajectories or of claims.", option="RELEASE")]
     n: Annotated[int, Help("Number of complete tables, 1 to 1000.", "N", "-n")] = 20
     seed: Annotated[int, Help("Seed; equal seeds give equal tables.")] = 0
     out: Annotated[Path, Help("New folder for the tables.", "DIR")]
-    format: Annotated[str, Help("Format of the file.", "csv|parquet")] = "csv"
+    format: Annotated[str, Help("Format of the files.", "csv|parquet")] = "csv"
     hierarchies: ColumnFiles = ()
-    quiet: Quiet = False
-    verbose: Verbose = False
 
 
 @dataclass(frozen=True, kw_only=True)

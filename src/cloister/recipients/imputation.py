@@ -21,71 +21,76 @@ Everything is computed from released files and a seed, so the guarantee of the r
 can compute the tables, and they reveal nothing that it does not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy
 from cloister.release.manifest import codes_of
-from cloister.settings.constraints import Interval, check_value
-from cloister.settings.run_options import SEED
+from cloister.shapes.table.format.facts import DATA
 from cloister.shapes.table.format.manifest import TableManifest
 from cloister.shapes.table_with_codes.format.data import PRESENT
 from cloister.shapes.table_with_codes.method.protect import with_reconstruction
 
 from .admitted import AdmittedColumn, admit, uniform
-from .answers import Answers, ChunkAnswers, table_in
-from .labels import LabelledColumn, Places
+from .answers import Answers, ChunkAnswers, answers_from, table_in
+from .labels import Places
 
 ROUNDS = 5
 MOST_LEARNT = 4_000  # records from which one tree learns its questions
 SMALLEST_LEAF = 10
 MOST_CLASSES = 20  # names of more values are predicted by their place in the hierarchy
 CANDIDATES = 8  # values of which a range takes one
-TABLES = Interval(int, 1, 1000)
 EXTRA = 'pip install "cloister[analysis]"'
 Features = NDArray[np.float64]
 Predictor = tuple[Places, bool]
 """A number for each value, and whether its order means nothing."""
+Draw: TypeAlias = Callable[[int, int], pl.DataFrame]
+"""From a seed and a number to a complete table."""
+Draws: TypeAlias = Mapping[str, Draw]
+"""What draws each table of a release that can be imputed, by its name."""
 
 
-def complete_tables(
-    answers: Answers, manifest: TableManifest, frame: pl.DataFrame, n: int, seed: int
-) -> Iterator[pl.DataFrame]:
-    """Yield ``n`` complete tables of a release; ``frame`` is its table with columns in their types."""
-    check_value("n", n, TABLES)
-    check_value("seed", seed, SEED)
-    imputation = imputation_of(answers, manifest, frame)
-    chunks = answers if isinstance(answers, ChunkAnswers) else None
-    codes, ids = codes_of(manifest), _ids_of(manifest)
-    for number in range(n):
-        complete = imputation.complete(seed, number)
-        if chunks is not None and chunks.table is not None and codes is not None:
-            texts = chunks.table.frame.with_columns(
-                pl.when(pl.col(codes.column).is_not_null()).then(pl.lit(PRESENT)).alias(codes.column)
-            )
-            drawn = with_reconstruction(texts, codes.column, [*ids, None][0], chunks.counts.released, seed + number)
-            complete = complete.with_columns(drawn[codes.column])
-        yield complete
+def of_table(
+    folder: Path,
+    manifest: TableManifest,
+    codebook: pl.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    tables: Mapping[str, pl.DataFrame],
+) -> Draws:
+    """Prepare a table; codes in chunks are reconstructed, and terms stay as released."""
+    answers, frame = answers_from(folder, manifest, codebook, hierarchies), tables[DATA]
+    imputation, codes, ids = imputation_of(answers, manifest, frame), codes_of(manifest), _ids_of(manifest)
+    if not isinstance(answers, ChunkAnswers) or answers.table is None or codes is None:
+        return {DATA: imputation.complete}
+    column, released = codes.column, answers.counts.released
+    texts = answers.table.frame.with_columns(pl.when(pl.col(column).is_not_null()).then(pl.lit(PRESENT)).alias(column))
+
+    def with_codes(seed: int, number: int) -> pl.DataFrame:
+        drawn = with_reconstruction(texts, column, [*ids, None][0], released, seed + number)
+        return imputation.complete(seed, number).with_columns(drawn[column])
+
+    return {DATA: with_codes}
 
 
 def imputation_of(answers: Answers, manifest: TableManifest, frame: pl.DataFrame) -> "Imputation":
     """Prepare the table of a release; ``frame`` is that table with columns in their types."""
     table = table_in(answers)
     assert table is not None
-    if find_spec("sklearn") is None:
-        raise InputError(f"Imputation needs scikit-learn, which is not installed here. Install it: {EXTRA}.")
     codes = codes_of(manifest)
     own = [] if codes is None else [codes.column]
     labelled = {name: column for name, column in manifest.quasi_identifiers.items() if name not in own}
     quasi = [name for name, column in labelled.items() if column.average is None]
     no_predictors = {*quasi, *_ids_of(manifest), *own}
     recorded = [name for name in frame.columns if name not in no_predictors]
-    return Imputation.of(frame, [table.column(name) for name in quasi], recorded)
+    return Imputation.of(frame, [admit(table.column(name)) for name in quasi], recorded)
 
 
 def _ids_of(manifest: TableManifest) -> list[str]:
@@ -103,17 +108,22 @@ class Imputation:
         which; the attributes below have this order
     drawn : the columns whose cells have labels
     recorded : the columns that predict only
+    stream : of random numbers; tables of one release have different ones
+    rounds : how often each column is drawn again, given the others
     """
 
     frame: pl.DataFrame
     order: Places
     drawn: tuple[AdmittedColumn, ...]
     recorded: tuple[Predictor, ...]
+    stream: int = 0
+    rounds: int = ROUNDS
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, labelled: Sequence[LabelledColumn], recorded: Sequence[str]) -> "Imputation":
+    def of(cls, frame: pl.DataFrame, drawn: Sequence[AdmittedColumn], recorded: Sequence[str]) -> "Imputation":
         """Prepare a table: its columns with labels, and the names of recorded columns that predict them."""
-        drawn = [admit(column) for column in labelled]
+        if find_spec("sklearn") is None:
+            raise InputError(f"Imputation needs scikit-learn, which is not installed here. Install it: {EXTRA}.")
         # ranks of values, missing first
         ranks = [
             (frame[name].rank("dense").fill_null(0).to_numpy().astype(np.int64), frame[name].dtype == pl.String)
@@ -131,11 +141,11 @@ class Imputation:
 
     def complete(self, seed: int, number: int = 0) -> pl.DataFrame:
         """Return the complete table of a number; equal seeds and numbers give equal tables."""
-        rng = np.random.default_rng([seed, number])
+        rng = np.random.default_rng([seed, number, self.stream])
         at = [column.start(rng) for column in self.drawn]
         n_open = [int(column.is_open.sum()) for column in self.drawn]
         chained = [place for place in np.argsort(n_open, kind="stable").tolist() if n_open[place]]
-        for _ in range(ROUNDS):
+        for _ in range(self.rounds):
             for place in chained:
                 at[place] = self._redraw(place, at, rng)
         back = np.argsort(self.order)

@@ -51,6 +51,7 @@ class Form:
     exact: str | None = None  # the same figures for the custodian; None where there are no other
     script: str | None = None  # its promises as SQL, from its manifest
     answers: str | None = None  # what a recipient can ask of it, with bounds; None where that is nothing
+    imputed: str | None = None  # what draws its complete tables; None where there are none
 
 
 SHAPES: dict[str, ShapeEntry] = {
@@ -94,6 +95,7 @@ FORMS: dict[str, Form] = {
         words="table",
         script="cloister.shapes.table.verify.statements:script_of",
         answers="cloister.recipients.answers:of_table",
+        imputed="cloister.recipients.imputation:of_table",
     ),
     "table_with_codes": Form(
         manifest="cloister.shapes.table_with_codes.format.data:TableWithCodesManifest",
@@ -106,6 +108,7 @@ FORMS: dict[str, Form] = {
         words="table",
         script="cloister.shapes.table_with_codes.verify.statements:script_of",
         answers="cloister.recipients.answers:of_table",
+        imputed="cloister.recipients.imputation:of_table",
     ),
     "table_with_terms": Form(
         manifest="cloister.shapes.table_with_codes.format.terms:TableWithTermsManifest",
@@ -118,6 +121,7 @@ FORMS: dict[str, Form] = {
         words="table",
         script="cloister.shapes.table_with_codes.verify.statements:script_of_terms",
         answers="cloister.recipients.answers:of_table_with_terms",
+        imputed="cloister.recipients.imputation:of_table",
     ),
     "disassociation": Form(
         manifest="cloister.shapes.disassociation.format.manifest:DisassociationManifest",
@@ -154,6 +158,7 @@ FORMS: dict[str, Form] = {
         words="trajectories",
         script="cloister.shapes.trajectories.verify.statements:script_of",
         answers="cloister.recipients.answers:of_trajectories",
+        imputed="cloister.recipients.imputed_events:of_trajectories",
     ),
     "claims": Form(
         manifest="cloister.shapes.claims.format.manifest:ClaimsManifest",
@@ -165,6 +170,7 @@ FORMS: dict[str, Form] = {
         page="claims.html",
         words="claims",
         script="cloister.shapes.claims.verify.statements:script_of",
+        imputed="cloister.recipients.imputed_events:of_claims",
     ),
 }
 """The forms of release; which one a folder has, `cloister.release.manifest.form_of` says."""

@@ -80,8 +80,15 @@ def test_numbers_that_make_no_sense_are_refused(release, wrong):
 def test_what_is_missing_is_named(release, tmp_path, monkeypatch):
     """Without scikit-learn the extra is named, and code sets are not imputed."""
     cl.protect_codes(cl.CodeSets.from_records([["401.9"]] * 6), k=3).write(tmp_path / "codes")
-    with pytest.raises(cl.InputError, match="codes is no release of a table"):
+    with pytest.raises(cl.InputError, match=r"these are not imputed.*`reconstruct`"):
         cl.open(tmp_path / "codes").impute()
+    with pytest.raises(cl.InputError, match=r"no table 'patients' to impute. There are: data"):
+        release.impute(table="patients")
+    rows = [["401.1", "401", "*"], ["401.9", "401", "*"]]
+    records = cl.Trajectories.from_records([[("401.1", 40)], [("401.9", 40)]])
+    cl.protect_trajectories(records, k=2, code_hierarchy=cl.hierarchy_rows(rows)).write(tmp_path / "timelines")
+    with pytest.raises(cl.InputError, match=r"hierarchy of 'code' is a file.*hierarchies="):
+        cl.open(tmp_path / "timelines").impute()
     monkeypatch.setattr(imputation, "find_spec", lambda _: None)
     with pytest.raises(cl.InputError, match=r'pip install "cloister\[analysis\]"'):
         release.impute()
