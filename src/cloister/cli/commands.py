@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ForwardRef, TypeVar, get_args
 import typer
 from typer import Argument, Option
 
+from cloister.cli.help_groups import GroupedCommand
 from cloister.cli.wording import use_option_names
 from cloister.errors import InputError, join_parts, setting
 from cloister.settings.constraints import OneOf
@@ -44,8 +45,15 @@ def parameter(one: Setting, *, needed: bool = True) -> inspect.Parameter:
     """Return the command parameter of a setting; one without a default is required where it is needed."""
     assert one.help is not None
     kind, default = one.typed, one.default
-    choices = "|".join(one.constraint.words) if isinstance(one.constraint, OneOf) else None
-    shown: Keywords = {"metavar": one.help.metavar or choices, "help": one.help.text}
+    words = one.constraint.words if isinstance(one.constraint, OneOf) else ()
+    offered = one.help.offers or words
+    shown: Keywords = {"metavar": one.help.metavar or "|".join(words) or None, "help": one.help.text}
+    if offered:
+
+        def complete(incomplete: str) -> list[str]:
+            return [word for word in offered if word.startswith(incomplete)]
+
+        shown = {**shown, "autocompletion": complete}
     if one.help.shown is not None:
         shown = {**shown, "show_default": one.help.shown}
     if isinstance(kind, ForwardRef):  # a place, of which a query is made later
@@ -133,7 +141,8 @@ class Command:
 
         text = self.text or f"{inspect.getdoc(options)} {APPEARS}"
         made = with_signature(run, map(parameter, settings_of(options)), text)
-        group.command(self.words.split()[-1], epilog=f"Example: {self.example or options.examples[0]}")(made)
+        epilog = f"Example: {self.example or options.examples[0]}"
+        group.command(self.words.split()[-1], cls=GroupedCommand, epilog=epilog)(made)
 
     def add_name(self, group: typer.Typer) -> None:
         """Add only the command's name and help."""
@@ -171,7 +180,7 @@ def _add_explore(shape: str, group: typer.Typer) -> None:
         "Compare settings: protect, verify and measure each combination of a grid, and recommend one.\n\n"
         "Nothing is released. The results in DIR are confidential. After an interruption the same command continues.",
     )
-    group.command(shape, epilog=f"Example: {SHAPES[shape].options.examples[1]}")(made)
+    group.command(shape, cls=GroupedCommand, epilog=f"Example: {SHAPES[shape].options.examples[1]}")(made)
 
 
 OF_COMMANDS = "cloister.cli.options"

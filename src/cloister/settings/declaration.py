@@ -56,6 +56,7 @@ class Help:
     option: str = ""
     typed: Kind = None  # what a word is read as, if not as the type of the field
     shown: str | None = None  # the default in words, where the field says None
+    offers: tuple[str, ...] = ()  # words that a shell completes, where others are allowed as well
 
 
 @dataclass(frozen=True)

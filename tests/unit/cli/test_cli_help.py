@@ -5,8 +5,14 @@ import sys
 
 import pytest
 
+from cloister.cli.commands import parameter
+from cloister.cli.help_groups import GROUPS
+from cloister.cli.options import ExploreOptions
 from cloister.search import SEARCHES
-from cloister.utility import LOSSES
+from cloister.settings.declaration import settings_of
+from cloister.shapes.registry import SHAPES
+from cloister.shapes.table.format.options import LOSS_NAMES, SEARCH_NAMES
+from cloister.utility import LOSSES, PAYOUT
 
 COMMANDS = [
     (),
@@ -108,3 +114,38 @@ def test_help_of_tables_names_every_loss_and_search(cloister):
     """Who looks for a loss or a search of the literature finds it in the help."""
     words = cloister("protect", "table", "--help").out.replace(",", " ").split()
     assert {*LOSSES, *SEARCHES} <= {word.rstrip(".") for word in words}
+
+
+def test_every_option_is_in_one_group():
+    """Each option of protecting and exploring has its group; no group names an option that no command has."""
+    grouped = [name for names in GROUPS.values() for name in names]
+    options = [one.word for shape in SHAPES.values() for one in settings_of(shape.options) if one.help]
+    options += [one.word for one in settings_of(ExploreOptions)]
+    typed = {one.word for shape in SHAPES.values() for one in settings_of(shape.options) if one.option[:1] != "-"}
+
+    assert len(grouped) == len(set(grouped))
+    assert set(options) - set(grouped) - typed == set()
+    assert set(grouped) - set(options) == {"help"}
+
+
+def test_help_of_many_options_has_groups(cloister):
+    """A command of many options lists them in groups; one of few in a single list."""
+    many, few = (cloister(*words, "--help").out for words in (("protect", "table"), ("compare",)))
+
+    titles = [line for line in many.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Arguments:", *(f"{title}:" for title in GROUPS)]
+    assert "Options:" in few
+
+
+def test_names_that_a_shell_completes():
+    """Losses and searches are those that there are, though help loads neither; so are the words of every choice."""
+    assert sorted(LOSS_NAMES) == sorted([*LOSSES, PAYOUT])
+    assert sorted(SEARCH_NAMES) == sorted(SEARCHES)
+    for name, starts, expected in (
+        ("loss", "e", ["entropy"]),
+        ("method", "m", ["mondrian"]),
+        ("search", "o", ["optimal", "ola"]),
+    ):
+        (one,) = [one for one in settings_of(SHAPES["table"].options) if one.name == name]
+        info = parameter(one).annotation.__metadata__[0]
+        assert info.autocompletion(starts) == expected

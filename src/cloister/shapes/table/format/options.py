@@ -24,6 +24,15 @@ PURPOSES = (ANALYSIS, COUNTS, ONE_CODING)
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
 MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
 AVERAGES = ("mean", "median")
+LOSS_NAMES = (
+    *("iyengar", "arx", "precision", "discernibility", "dm_star", "average_class_size", "ambiguity", "entropy"),
+    *("kl_divergence", "payout"),
+)
+SEARCH_NAMES = (
+    *(OPTIMAL, "exhaustive", "flash", "flash:explicit", "bfs", "bfs:unpredicted", "ola", "incognito", "samarati"),
+    *("datafly", "datafly:arx", "igreedy", "igreedy:arx"),
+)
+"""The names of losses and searches, as help lists them and a shell completes them: reading them loads neither."""
 QUASI_IDENTIFIER = "quasi-identifier"
 DECISIONS = ("drop", "sensitive", "keep", QUASI_IDENTIFIER)
 """What undecided columns can become."""
@@ -69,9 +78,11 @@ class TableSettings:
     loss: Annotated[
         "Loss | str",
         Help(
-            "Information loss to minimize: iyengar, arx, precision, discernibility, dm_star, "
-            "average_class_size, ambiguity, entropy, kl_divergence, or payout (with the rule positive-payout).",
+            f"Information loss to minimize: {', '.join(LOSS_NAMES[:-1])}, or {LOSS_NAMES[-1]} (with the rule "
+            "positive-payout).",
+            "NAME",
             typed=str,
+            offers=LOSS_NAMES,
         ),
         Described("the name of a loss, as iyengar"),
         Key(kind=str),
@@ -85,9 +96,10 @@ class TableSettings:
     search: Annotated[
         str | None,
         Help(
-            "Search algorithm: optimal, exhaustive (small lattices), flash, flash:explicit, bfs, "
-            "bfs:unpredicted, ola, incognito, samarati, datafly, datafly:arx, igreedy or igreedy:arx.",
+            f"Search algorithm: {', '.join(SEARCH_NAMES)} (exhaustive: small lattices).",
+            "NAME",
             shown=OPTIMAL,
+            offers=SEARCH_NAMES,
         ),
         Described("the name of a search, as optimal"),
         Key(),
