@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -93,6 +94,14 @@ class Verdict:
     def holds(self) -> bool:
         """Whether no check failed and every promise was checked."""
         return not self.failures and not self.unchecked
+
+    def _repr_html_(self) -> str:
+        """Return the outcome first, then each check, for a notebook."""
+        outcome = "Holds" if self.holds else "Does not hold" if self.failures else "Was not checked in full"
+        why = "" if self.holds else f": {escape(self.problem())}"
+        checks = "".join(f"<li>{escape(one)}</li>" for one in self.checks)
+        details = f"<details><summary>{escape(self.how)}</summary><ul>{checks}</ul></details>"
+        return f"<p><strong>{outcome}</strong>{why}</p>{details}"
 
     def problem(self) -> str:
         """Return what failed, or what was not checked, in sentences without the last stop."""

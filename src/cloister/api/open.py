@@ -18,10 +18,11 @@ from cloister.io.other_files import check_writable, write_other
 from cloister.jobs.manifest import only_part, part_names
 from cloister.privacy.rule import PrivacyRule
 from cloister.release.folder import any_manifest, check_new, read_data, read_manifest
-from cloister.release.head import CODEBOOK, Section
+from cloister.release.head import CODEBOOK, REPORT, Section
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
 from cloister.release.typed_tables import read_tables
+from cloister.report import ReportPage
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
 from cloister.settings.checking import check_arguments
@@ -82,6 +83,14 @@ class ReleasedData:
             ("next", f"{', '.join(f'tables[{name!r}]' for name in self.tables)}, codebook"),
         ]
         return "\n".join(f"{name:<10} {text}" for name, text in rows)
+
+    def _repr_html_(self) -> str:
+        """Return the report, for a notebook."""
+        return self.report()._repr_html_()
+
+    def report(self) -> ReportPage:
+        """Return the report that came with the release."""
+        return ReportPage((self.folder / REPORT).read_text(encoding="utf-8"))
 
     @property
     def data(self) -> pl.DataFrame:

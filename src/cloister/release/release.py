@@ -7,7 +7,6 @@ import os
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Protocol
 
@@ -28,7 +27,7 @@ from cloister.release.folder import (
 )
 from cloister.release.head import CODEBOOK, FIGURES, MANIFEST, REPORT, SCRIPT
 from cloister.release.manifest import AnyManifest, rule_words, rules_of, script_of, with_parts
-from cloister.report import report_files
+from cloister.report import ReportPage, render_report, report_files
 from cloister.results import DIGITS, Figures, Manifest, Verdict
 
 LOSSES = {"mean_loss": "mean", "loss": "minimized"} | {
@@ -57,6 +56,13 @@ class Attacked(Protocol):
 
     def summary(self) -> Figures:
         """Return all figures, for the custodian only."""
+
+
+STEPS = frozenset(
+    ("attack", "commit", "custody", "delimiter_written", "derived", "encoded", "files", "made", "original_counts")
+    + ("read_written", "recheck", "recheck_written", "rollback", "tally", "write_data", "write_into")
+)
+"""Names that writing a release uses; a notebook or a shell does not offer them to users."""
 
 
 class AttackOnFiles(Protocol):
@@ -97,12 +103,20 @@ class Release(ABC):
         return "\n".join(f"{name:<10} {text}" for name, text in self._rows())
 
     def _repr_html_(self) -> str:
-        """Return the summary as a table, for a notebook."""
-        rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._rows())
-        return f"<table>{''.join(rows)}</table>"
+        """Return the report, for a notebook."""
+        return self.report()._repr_html_()
+
+    def __dir__(self) -> list[str]:
+        """List what users call; the steps of writing a release are none of it."""
+        return sorted({*super().__dir__()} - STEPS)
 
     def _rows(self) -> list[tuple[str, str]]:
-        return [*in_rows(self.manifest), ("next", "data, codebook, summary(), verify(), write(folder)")]
+        return [*in_rows(self.manifest), ("next", "data, codebook, report(), summary(), verify(), write(folder)")]
+
+    def report(self) -> ReportPage:
+        """Return the report as the release folder will have it, but for what only its files tell: hashes, an attack."""
+        figures = figures_of(self.derived.report_counts(), self.manifest.created)
+        return ReportPage(render_report(self.manifest, figures))
 
     @abstractmethod
     def recheck(self) -> Verdict:

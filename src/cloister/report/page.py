@@ -1,12 +1,15 @@
 """The HTML reports of a release, a job and an exploration: one page each, without scripts or network access."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloister.errors import name_few
+from cloister.io import write_private
 from cloister.kernels.private_cache import cache_folder
 from cloister.release.folder import json_bytes, report_json
 from cloister.release.head import FIGURES, README, REPORT, Section
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme", "claims_words.txt"
 ENDING = ".j2"
+FRAME = "width:100%;height:44rem;border:1px solid #ccc"
 EXPONENTIAL = 1e15  # from here on numbers are written with an exponent
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
 """Roles of the columns of claims in which codes of each kind are looked for."""
@@ -155,6 +159,25 @@ def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
     row = next((row for row in sensitivity.attacks if row.adversary == adversary), None)
     words = vars(environment().get_template(CLAIMS_WORDS).module)
     return str(words["assumed"](adversary, sensitivity.voter_list, row)).strip()
+
+
+@dataclass(frozen=True, repr=False)
+class ReportPage:
+    """The report of a release as one page: shown as such by a notebook, and written to a file by `write`."""
+
+    html: str
+
+    def __repr__(self) -> str:
+        """Return what it is, as the page itself is for a browser."""
+        return f"ReportPage of {len(self.html):,} characters; write(file) saves it"
+
+    def _repr_html_(self) -> str:
+        """Return a frame with the page, so that its styles change nothing around it, and no script could run."""
+        return f'<iframe sandbox srcdoc="{escape(self.html)}" title="Release report" style="{FRAME}"></iframe>'
+
+    def write(self, file: str | Path) -> None:
+        """Write the page to a new file that its owner alone can read."""
+        write_private(Path(file), self.html.encode())
 
 
 def render_report(

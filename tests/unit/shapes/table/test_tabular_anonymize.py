@@ -371,14 +371,31 @@ def test_the_summary_is_a_copy():
 
 
 def test_a_release_is_shown_in_four_lines():
-    """A session shows what a release is and promises, not its records nor its manifest; a notebook a table of these."""
+    """A session shows what a release is and promises, not its records nor its manifest; a notebook its report."""
     release = cl.protect_table(PEOPLE, **OPTIONS)
     lines = repr(release).splitlines()
 
     assert len(lines) == 4
     assert lines[0].startswith("release    table by cluster: ")
     assert "; verified" in lines[1]
-    assert release._repr_html_().count("<tr>") == 4
+    assert "1. Verdict and sign-off" in release._repr_html_()
+    assert "<iframe sandbox " in release._repr_html_()
+    shown = {name for name in dir(release) if name[0] != "_"}
+    assert {"data", "frame", "report", "verify", "write"} <= shown
+    assert shown & {"commit", "rollback", "write_into", "recheck_written"} == set()
+    assert release.verify()._repr_html_().startswith("<p><strong>Holds</strong></p>")
+
+
+def test_a_report_is_that_of_the_folder(tmp_path):
+    """A release shows its report before it is written; opened, it shows the one that came with it."""
+    release = cl.protect_table(PEOPLE, **OPTIONS)
+    release.write(tmp_path / "release")
+    opened = cl.open(tmp_path / "release").report()
+    opened.write(tmp_path / "page.html")
+
+    assert (tmp_path / "page.html").read_bytes() == (tmp_path / "release" / "report.html").read_bytes()
+    first = [page.html.partition("<section")[2].partition("</section>")[0] for page in (release.report(), opened)]
+    assert first[0] == first[1]
 
 
 def test_a_release_of_codes_is_shown_too():
