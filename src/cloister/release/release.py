@@ -58,10 +58,10 @@ class Attacked(Protocol):
         """Return all figures, for the custodian only."""
 
 
-STEPS = frozenset(
-    ("attack", "commit", "custody", "delimiter_written", "derived", "encoded", "files", "made", "original_counts")
-    + ("read_written", "recheck", "recheck_written", "rollback", "tally", "write_data", "write_into")
-)
+STEPS = {
+    *("attack", "commit", "custody", "delimiter_written", "derived", "encoded", "files", "made", "original_counts"),
+    *("read_written", "recheck", "recheck_written", "rollback", "tally", "write_data", "write_into"),
+}
 """Names that writing a release uses; a notebook or a shell does not offer them to users."""
 
 
