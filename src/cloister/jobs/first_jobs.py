@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import polars as pl
 
+from cloister.engines.choice import LARGE
 from cloister.errors import InputError, InternalError, NoSafeRelease
 from cloister.evidence.column import Guess
 from cloister.evidence.roles import DROP, PATIENT, QUASI, SENSITIVE, UNDECIDED
@@ -128,6 +129,7 @@ def first_job(
         "name": name_of(place.get("file", source.name)),
         "place": place,
         "k": asked.k,
+        "attacks": source.frame.height < LARGE,  # larger ones may be counted where they are, which an attack rules out
         "source": ({"id": roles[ID]} if ID in roles else {}) | keywords,
         "guesses": guesses,
         "settings": _settings(asked, source.frame, roles),
