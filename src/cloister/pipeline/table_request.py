@@ -285,7 +285,12 @@ def request_of(
         "weights": by_column(options.weights, "weight", _number, "COLUMN=NUMBER", 2, columns),
         "levels": _levels(options, columns),
         "microaggregate": by_column(
-            options.microaggregate, "microaggregate", average, "COLUMN=mean, COLUMN=median or COLUMN=mode", "mean", columns
+            options.microaggregate,
+            "microaggregate",
+            average,
+            "COLUMN=mean, COLUMN=median or COLUMN=mode",
+            "mean",
+            columns,
         ),
         "ids": ids,
         "id_key": key,

@@ -116,9 +116,9 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
         if one.column in request.microaggregate:
             text, recorded = as_text(released.frame[one.column]), as_text(originals.frame[one.column])
             is_mode = request.microaggregate[one.column] == MODE
-            found = {"values_changed": values_changed(recorded, text, k)} if is_mode else {}
-            found |= {} if is_mode else {"variance_lost": variance_lost(recorded, text)}
-            columns[place] = replace(one, labels=text.n_unique(), **found)
+            variance = None if is_mode else variance_lost(recorded, text)
+            changed = values_changed(recorded, text, k) if is_mode else None
+            columns[place] = replace(one, labels=text.n_unique(), variance_lost=variance, values_changed=changed)
     is_exact = not is_masked and not is_averaged
     return Utility(loss=losses[request.loss.name], losses=losses, columns=tuple(columns), exact=is_exact)
 
@@ -301,11 +301,13 @@ def averaging_error(text: pl.Series, shown: pl.Series, aggregate: str) -> float:
     if shown.n_unique() == 1 < text.n_unique():
         return 1.0
     if aggregate == MODE:
-        return float(text.ne_missing(shown).mean())
+        return int(text.ne_missing(shown).sum()) / len(text)
     pairs = list(zip(numbers_of(text), numbers_of(shown), strict=True))
     known = [a for a, _ in pairs if a is not None]
     span = max(known) - min(known) if known else Fraction(0)
-    errors = (Fraction(1) if b is None else abs(a - b) / span if span else Fraction(0) for a, b in pairs if a is not None)
+    errors = (
+        Fraction(1) if b is None else abs(a - b) / span if span else Fraction(0) for a, b in pairs if a is not None
+    )
     return float(min(Fraction(1), sum(errors, Fraction(0)) / max(1, len(pairs))))
 
 

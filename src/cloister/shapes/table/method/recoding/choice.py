@@ -233,8 +233,9 @@ def choose(
     """
     if request.method == MDAV:
         number = pl.Series(mdav(table, request)).cast(pl.String)
-        labels, levels = (dict.fromkeys(table.hierarchies, one) for one in (number, (1,)))
-        return Choice(None, np.ones(len(number), dtype=np.bool_), pl.DataFrame(labels), levels, None, 0)
+        numbers = pl.DataFrame([number.alias(column) for column in table.hierarchies])
+        every = np.ones(numbers.height, dtype=np.bool_)
+        return Choice(None, every, numbers, dict.fromkeys(table.hierarchies, (1,)), None, 0)
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
         if request.method == MONDRIAN:
