@@ -206,7 +206,7 @@ def test_the_average_of_a_column_can_be_chosen():
     [
         ({"loss": "arx"}, "minimizes distances, not the loss arx"),
         ({"codes": "dx", "sensitive": []}, "codes have none"),
-        ({"level_bounds": {"age": (1, None)}}, "releases averages, not levels"),
+        ({"qi": {"age": "interval:5@1", "sex": None}}, "releases averages, not levels"),
         ({"strata": ["sex"]}, "kept by the method cluster"),
         ({"microaggregate": {"sex": "mean"}}, "hold something else than a number"),
         ({"rule": ["k-map:1000000=3"], "microaggregate": {"dx": "mode"}}, "is no quasi-identifier"),

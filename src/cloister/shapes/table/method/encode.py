@@ -46,16 +46,27 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     return encode_columns(Tally(frame), roles, request)
 
 
+def with_averages(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
+    """Return a request in which all quasi-identifiers are averaged, and none has a hierarchy.
+
+    Where nothing was asked for, numbers get the mean, other columns and digits that begin with 0 (02139) the mode.
+    """
+    usual = {}
+    for name in request.quasi_identifiers:
+        text = as_text(frame[name]) if name in frame.columns else pl.Series([], dtype=pl.String)
+        is_number = count_non_numbers(text) == 0 and not text.str.contains(r"^0\d").any()
+        usual[name] = MEAN if is_number else MODE
+    asked = {name: QuasiIdentifier(suppress()) for name in request.quasi_identifiers}
+    return replace(request, quasi_identifiers=asked, microaggregate=usual | dict(request.microaggregate))
+
+
 def with_cut_points(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
     """Return a request with quantiles, and rare or similar categories, computed from the records of a table.
 
-    For MDAV, which needs no hierarchies, numbers get the mean and other columns the mode where nothing was asked for.
+    For MDAV see `with_averages`.
     """
     if request.method == MDAV:
-        columns = [name for name in request.quasi_identifiers if name in frame.columns]
-        usual = {name: MODE if count_non_numbers(as_text(frame[name])) else MEAN for name in columns}
-        asked = {name: QuasiIdentifier(suppress()) for name in request.quasi_identifiers}
-        return replace(request, quasi_identifiers=asked, microaggregate=usual | dict(request.microaggregate))
+        return with_averages(request, frame)
     wanted = dict(request.quasi_identifiers)
     for column, one in request.quasi_identifiers.items():
         if isinstance(one.hierarchy, QuantileHierarchy | RareHierarchy) and column in frame.columns:
