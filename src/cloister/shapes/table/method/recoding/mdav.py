@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
+from cloister.io.foreign import interruptible
 from cloister.kernels.mdav import Mixed, average_row, group_similar, nearest_row
 from cloister.shapes.table.format.options import MODE
 from cloister.shapes.table.method.data import EncodedTable, TableRequest
@@ -48,7 +49,8 @@ def mdav(table: EncodedTable, request: TableRequest) -> Integers:
     ]
     rows = Mixed(np.stack(columns, axis=1), table.problem.task.rows.records[order], is_number, recoding.weights)
     class_of_row = np.empty(recoding.n_rows, dtype=np.int64)
-    class_of_row[order] = _merge_violating(table, order, rows, group_similar(rows, request.class_size))
+    class_of = interruptible(lambda: group_similar(rows, request.class_size))
+    class_of_row[order] = _merge_violating(table, order, rows, class_of)
     return class_of_row[table.problem.row_of_record]
 
 
