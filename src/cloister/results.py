@@ -138,8 +138,9 @@ class ColumnLoss:
     loss: float  # in [0, 1], suppressed records counted as lost
     by_level: float  # mean of level / top over the released records, in [0, 1]
     labels: int  # distinct labels released
-    # share of the variance that averages lost within the released records; None if not averaged
+    # share of the variance that averages lost within the released records; None without a mean or median
     variance_lost: float | None = None
+    values_changed: float | None = None  # share of released records whose value is not the mode; None without a mode
 
 
 @dataclass(frozen=True)

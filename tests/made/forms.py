@@ -54,8 +54,17 @@ def table(draw, folder, n=None):
     rows = _patients(draw, n or draw.randint(6, 60))
     path = _written(folder / draw.choice(("patients.csv", "patients.parquet")), rows)
     k = draw.randint(2, 5)
-    methods = ((), ("--local-recoding",), ("--method", "mondrian"), ("--method", "cluster"), ("--keep-suppressed",))
-    words = ("table", path, "-k", k, "--id", "id", "--drop", "name", "--sensitive", "dx", *draw.choice(methods))
+    mdav = ("--method", "mdav", "--accept-empty")
+    methods = (
+        (),
+        ("--local-recoding",),
+        ("--method", "mondrian"),
+        ("--method", "cluster"),
+        ("--keep-suppressed",),
+        mdav,
+    )
+    method = draw.choice(methods)
+    words = ("table", path, "-k", k, "--id", "id", "--drop", "name", "--sensitive", "dx", *method)
     words += ("--qi", "age=interval:5,20/top=90/bottom=0", "--qi", "sex", "--qi", "zip=prefix:5")
     words += ("--suppression", draw.choice((0, 0.1, 0.3, 1)))
 
@@ -65,7 +74,8 @@ def table(draw, folder, n=None):
         if kept.height:
             assert_k_anonymous(kept, ["age", "sex", "zip"], k)
 
-    return Made(words, (path,), keeps, {"data": ("age", "sex", "zip")}, ("--original", path))
+    against = ("--original", path, *(("--accept-unchecked", "averages") if method == mdav else ()))
+    return Made(words, (path,), keeps, {"data": ("age", "sex", "zip")}, against)
 
 
 def disassociation(draw, folder, n=None):

@@ -21,6 +21,7 @@ from cloister.shapes.disassociation.format.data import Disassociation
 from cloister.shapes.generalization.format.data import BETWEEN
 from cloister.shapes.table.format.guarantee import Guarantee
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
+from cloister.shapes.table.format.options import MODE
 from cloister.shapes.table.verify.recheck import source_of
 from cloister.shapes.table_with_codes.format.data import (
     AnyTableWithCodesManifest,
@@ -155,8 +156,13 @@ def _released_records(
     for place, (column, highest) in enumerate(promise.levels.items()):
         values, texts = known[place][0], shown[place][0]
         if column in promise.averaged:
-            told = np.array([_number(text) for text in texts])
-            nearest[place] = Nearest(told[labels[place]], np.array([_number(value) for value in values]))
+            is_mode = promise.averaged[column] == MODE
+            number = {one: float(at) for at, one in enumerate({*texts, *values} - {None})} if is_mode else {}
+            told, own_numbers = (
+                np.array([number.get(text, np.nan) if is_mode else _number(text) for text in some])
+                for some in (texts, values)
+            )
+            nearest[place] = Nearest(told[labels[place]], own_numbers, 1.0 if is_mode else np.inf)
             fits.append([()] * len(values))
         else:
             levels = promise.recoded.get(column, (highest,))

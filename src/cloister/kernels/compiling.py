@@ -43,7 +43,9 @@ KERNELS: dict[str, Kernels] = {
     "cluster": Kernels(
         "cloister.shapes.table.method.recoding.choice",
         {"classes._classes": 1.0, "shared_labels._nearest": 1.0, "regroup._improve": 4.0},
+        ("cluster",),
     ),
+    "mdav": Kernels("cloister.shapes.table.method.recoding.choice", {"mdav._group": 1.0}, ("mdav",)),
     "trajectories": Kernels("cloister.shapes.trajectories.method.protect", {"clusters._group": 11.5}),
     "claims": Kernels(
         "cloister.shapes.claims.method.protect", {"claim_matches._class_sizes": 2.0, "claim_matches._likeliest": 3.0}

@@ -16,7 +16,7 @@ from cloister.results import DisclosiveColumn, Why
 from cloister.risk.determination import Determination, Hidden, find_determinations
 from cloister.risk.identifiers import free_texts, order_values, repeated_patients
 from cloister.shapes.table.format.manifest import TableSections
-from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, METHODS
+from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MDAV, TRUTHFUL
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
 from cloister.shapes.table.method.encode import encode
 from cloister.shapes.table.method.recoding.choice import choose
@@ -159,6 +159,7 @@ def empty_column_notes(table: EncodedTable, request: TableRequest, manifest: Tab
     if not empty and not is_useless:
         return []
     is_fixed = table.tally.counts is not None or (request.levels, request.time_limit) != (None, None)
+    is_fixed |= request.method == MDAV
     tried = [] if is_fixed else list(_suggest_changes(table, request, empty, source))
     how = f"tried with {SAMPLE:,} of the records" if table.tally.n_records > SAMPLE else "tried"
     instead: str = "Ask for a smaller k or fewer columns"
@@ -183,7 +184,7 @@ def _suggest_changes(table: EncodedTable, request: TableRequest, empty: Sequence
     one_by_one = replace(request, search=None, store=None, time_limit=None, local_recoding=False, merge_bound=None)
     methods = [
         (setting("method", method), replace(one_by_one, method=method))
-        for method in METHODS
+        for method in TRUTHFUL
         if request.method == FULL_DOMAIN != method and (method != CLUSTER or table.frame.height <= FEW)
     ]
     weighted = [

@@ -21,7 +21,7 @@ from cloister.settings.reading import how_read
 from cloister.settings.run_options import DISASSOCIATION
 from cloister.shapes.protocol import Rows
 from cloister.shapes.table.format.manifest import TableManifest
-from cloister.shapes.table.format.options import AVERAGES, FULL_DOMAIN, TableOptions
+from cloister.shapes.table.format.options import AVERAGES, FULL_DOMAIN, MDAV, TableOptions
 from cloister.shapes.table.method.data import Ids, QuasiIdentifier, TableRequest
 from cloister.shapes.table.method.roles import decide_columns
 from cloister.shapes.table.method.settings import build_table_request, method_in_memory, parse_ids, read_rule
@@ -265,6 +265,8 @@ def request_of(
     found, notes = quasi_identifiers(
         options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as
     )
+    if options.method == MDAV:
+        notes = [f"{MDAV} uses no hierarchies: numbers are replaced by means, other columns by modes"]
     # population tables are read as the table is
     rules = [
         read_rule(rule, missing_as=options.missing_as, **how_read(options)) if isinstance(rule, str) else rule
@@ -285,7 +287,12 @@ def request_of(
         "weights": by_column(options.weights, "weight", _number, "COLUMN=NUMBER", 2, columns),
         "levels": _levels(options, columns),
         "microaggregate": by_column(
-            options.microaggregate, "microaggregate", average, "COLUMN=mean or COLUMN=median", "mean", columns
+            options.microaggregate,
+            "microaggregate",
+            average,
+            "COLUMN=mean, COLUMN=median or COLUMN=mode",
+            "mean",
+            columns,
         ),
         "ids": ids,
         "id_key": key,

@@ -146,7 +146,7 @@ def describe_release(
     request = with_published_rules(request, protected.suppressed, n)
     utility = exact_utility(table, protected, request)
     derived = describe_table(utility, table, protected, request, source.name, [*encoded.accepted, *accepted])
-    vanished = find_vanished(table, protected, request.k)
+    vanished = find_vanished(table, protected, request)
     notes = [*empty_column_notes(table, request, derived.stated, source.name), *of_sets]
     notes += [] if derived.unique is None else describe_unique(**vars(derived.unique))
     notes += describe_lost(table, protected, vanished)

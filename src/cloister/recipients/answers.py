@@ -9,7 +9,7 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import floor
@@ -129,6 +129,7 @@ class TableAnswers(Answers):
     codebook: pl.DataFrame
     hierarchies: Mapping[str, Hierarchy]
     left_out: int
+    averaged: Collection[str] = ()  # columns of averages
 
     @property
     def kind(self) -> str:
@@ -142,6 +143,11 @@ class TableAnswers(Answers):
 
     def column(self, name: str, original: pl.Series | None = None) -> LabelledColumn:
         """Return the labels of a column; ``original``: the column before generalization, if it is known."""
+        if original is None and name in self.averaged:
+            raise InputError(
+                f"Column {name!r} has averages of classes, which bound no number of patients. Ask about other columns.",
+                column=name,
+            )
         rows = self.codebook.filter(pl.col("column") == name)
         recorded = () if original is None else as_text(original).unique().sort().to_list()
         return LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name), recorded)
@@ -499,7 +505,7 @@ def _table_answers(
     quasi = {name: column.hierarchy for name, column in manifest.quasi_identifiers.items()}
     known = {name: parse_hierarchy(specs[name]) for name, kind in quasi.items() if kind != "file"}
     left_out = most_left_out(manifest.records.suppressed)
-    return TableAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, left_out)
+    return TableAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, left_out, manifest.averages())
 
 
 def of_table_with_terms(

@@ -88,6 +88,8 @@ def imputation_of(answers: Answers, manifest: TableManifest, frame: pl.DataFrame
     own = [] if codes is None else [codes.column]
     labelled = {name: column for name, column in manifest.quasi_identifiers.items() if name not in own}
     quasi = [name for name, column in labelled.items() if column.average is None]
+    if not quasi:
+        raise InputError("All quasi-identifiers have averages, which are complete: there is nothing to impute.")
     no_predictors = {*quasi, *_ids_of(manifest), *own}
     recorded = [name for name in frame.columns if name not in no_predictors]
     return Imputation.of(frame, [admit(table.column(name)) for name in quasi], recorded)

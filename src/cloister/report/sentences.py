@@ -61,14 +61,19 @@ def use_sentences(manifest: AnyManifest) -> list[str]:
     """Return the conclusions that a user must not draw from a release, in sentences without full stops."""
     terms = cast("TableWithTermsManifest", manifest) if manifest.form == "table_with_terms" else None
     averages = (
-        [name for name, column in manifest.columns.items() if getattr(column, "average", None)]
+        {name: how for name, column in manifest.columns.items() if (how := getattr(column, "average", None))}
         if manifest.form in ("table", "table_with_codes", "table_with_terms")
-        else []
+        else {}
     )
     return [
         *OF_A_FORM.get(manifest.form, ()),
         *(OF_SUPPRESSED if terms is not None and terms.codes.may_suppress else ()),
-        *(f"{name} is averaged within classes: its variance and correlations are too small" for name in averages),
+        *(
+            f"{name} shows the most frequent value of each class, which may not be a record's: rare values are too rare"
+            if how == "mode"
+            else f"{name} is averaged within classes: its variance and correlations are too small"
+            for name, how in averages.items()
+        ),
         *OF_ANY,
     ]
 

@@ -50,6 +50,7 @@ RELEASES = {
         plain=(), another_loss=("--loss", "arx"), ids_dropped=("--ids", "drop"), local_recoding=("--local-recoding",)
     ),
     "averages": Attempt(("--microaggregate", "age=mean"), against=AVERAGED),
+    "modes": Attempt(("--microaggregate", "ward=mode"), against=AVERAGED),
     "both": Attempt(("--local-recoding", "--microaggregate", "age=median"), against=AVERAGED),
     **other_files(),
     "hierarchy file": Attempt(
@@ -93,10 +94,10 @@ SETTINGS = {
 BOUNDED = (*START, *ROLES, "--qi", "age=interval:10/top=90/bottom=0@0", "--qi", "ward=suppress@0", "--suppression", "0")
 METHODS = {
     f"{' '.join(method)} {what}": attempt
-    for method in ((), ("--local-recoding",), ("--method", "mondrian"), ("--method", "cluster"))
+    for method in ((), ("--local-recoding",), ("--method", "mondrian"), ("--method", "cluster"), ("--method", "mdav"))
     for what, attempt in {
         "averages text": Attempt((*method, "--microaggregate", "ward=mean"), codes=(2,)),
-        "finds nothing safe": Attempt(words=(*BOUNDED, *method), codes=(1,)),
+        "finds nothing safe": Attempt(words=(*BOUNDED, *method), codes=(2,) if "mdav" in method else (1,)),
     }.items()
 }
 CONTENTS = {

@@ -102,6 +102,18 @@ def test_predicates_over_all_columns_single_out_patients(method, recorded):
     assert (sampled.tested, sampled.predicates) == (5, expected[0])
 
 
+def test_who_knows_a_category_takes_the_modes_that_are_it():
+    """Of modes those equal to a known value count, or all where none is; classes without a mode match anybody."""
+    release = anonymized(method="mdav")
+    assert_stands(cl.attack(release, PEOPLE))
+    (adversary,) = open_release(release, PEOPLE, Request()).adversaries
+    modes = release.frame["zip"].to_list()
+    for target, value in enumerate(PEOPLE["zip"]):
+        equal = sum(mode == value for mode in modes)
+        expected = equal + (modes.count(None) if value is not None else 0)
+        assert adversary.released.match(target, [2]).matches == (expected if equal else len(modes))
+
+
 def test_who_knows_a_number_takes_the_nearest_average():
     """Of averages those nearest to a known number count, whole classes of them."""
     release = anonymized(**TABLES["microaggregation"])

@@ -85,6 +85,51 @@ def test_averages_of_one_policy(cloister, spread, manifest, tmp_path):
     assert cloister("verify", "release", *ORIGINAL, "--accept-unchecked", "averages").code == 0
 
 
+def test_mdav_says_everywhere_that_it_is_not_truthful(cloister, by, tmp_path):
+    """Terminal, README, codebook, report and manifest state the average of each column; the folder verifies."""
+    folder = by("--method", "mdav", "--microaggregate", "zip=mode", "--microaggregate", "age=median")
+    told = json.loads((folder / "release.json").read_text())
+    read_me, report = (" ".join((folder / name).read_text().split()) for name in ("README.txt", "report.html"))
+    book = (folder / "codebook.csv").read_text()
+
+    assert told["settings"]["microaggregate"] == {"sex": "mode", "age": "median", "zip": "mode"}
+    assert told["records"]["suppressed"] == 0
+    assert "No quasi-identifier is truthful" in read_me
+    assert "levels differ" not in report
+    for column, how in told["settings"]["microaggregate"].items():
+        assert told["columns"][column]["average"] == how
+        assert f"{column} contains the {how}" in read_me
+        assert f"{column} is not truthful" in report
+    assert (book.count("median of the recorded"), book.count("most frequent of the recorded")) == (1, 2)
+    assert cloister("verify", "release").code == 0
+    assert cloister("verify", "release", *ORIGINAL).code == 1
+    assert cloister("verify", "release", *ORIGINAL, "--accept-unchecked", "averages").code == 0
+    assert cloister("attack", "release", *ORIGINAL).code == 0
+
+
+def test_what_averages_cannot_answer_is_refused(cloister, by):
+    """No number of patients is bounded by averages, and nothing is to be imputed; other columns are answered."""
+    folder = by("--method", "mdav")
+
+    for where in ("age=40..49", "sex=F"):
+        assert "has averages of classes" in cloister("query", folder.name, "--where", where).err
+    assert cloister("query", folder.name, "--where", "diagnosis=V51").code == 0
+    assert "nothing to impute" in cloister("impute", folder.name, "--out", "complete").err
+
+
+def test_a_cell_put_back_is_refused(cloister, by):
+    """A value as recorded among the averages is in no class of k: the folder does not verify, and no script says so."""
+    folder = by("--method", "mdav")
+    head, first, *rows = (folder / "data.csv").read_text().splitlines()
+    number, sex, _, *others = first.split(",")
+    changed = [head, ",".join([number, sex, "52", *others]), *rows]
+    (folder / "data.csv").write_text("\n".join(changed) + "\n")
+    forged(folder)
+    ran = cloister("verify", "release")
+
+    assert (ran.code, "have fewer than 5" in ran.out + ran.err) == (1, True), ran
+
+
 def test_suppressed_records_can_be_written(cloister, spread, manifest):
     """Where levels are bounded, records are suppressed and stand as rows of stars."""
     ran = spread("--local-recoding", "--keep-suppressed", "-q", zip="zip=prefix:5@0-3")
@@ -103,8 +148,8 @@ WRONG = {
     "search": (("--method", "mondrian", "--search", "optimal"), "The search optimal was asked for, but the method"),
     "search of clusters": (("--method", "cluster", "--search", "flash"), "makes none. Leave it out."),
     "loss of one transformation": (("--method", "mondrian", "--loss", "dm_star"), "needs one transformation"),
-    "average of nothing": (("--microaggregate", "age"), "COLUMN=mean or COLUMN=median"),
-    "unknown average": (("--microaggregate", "age=mode"), "COLUMN=mean or COLUMN=median"),
+    "average of nothing": (("--microaggregate", "age"), "COLUMN=mean, COLUMN=median or COLUMN=mode"),
+    "unknown average": (("--microaggregate", "age=most"), "COLUMN=mean, COLUMN=median or COLUMN=mode"),
     "twice": (("--microaggregate", "age=mean", "--microaggregate", "age=median"), "twice"),
     "average of a diagnosis": (("--microaggregate", "diagnosis=mean"), "is no quasi-identifier"),
     "average of text": (("--microaggregate", "sex=mean"), "72 of 72 records hold something else than a number"),

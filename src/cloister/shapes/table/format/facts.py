@@ -25,6 +25,7 @@ from .manifest import (
     guarantee_of,
     record_counts,
 )
+from .options import MODE
 
 RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
 AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
@@ -162,7 +163,12 @@ def count_labels(records: Tally, column: str) -> Counts:
 
 
 AS_RECORDED = "as recorded"
-MEANING_OF_AVERAGE = "{} of the recorded values of the records with the same quasi-identifiers, to two decimals"
+OF_CLASS = "of the recorded values of the records with the same quasi-identifiers"
+MEANING_OF_AVERAGE = {
+    "mean": f"mean {OF_CLASS}, to two decimals; may be no patient's value",
+    "median": f"median {OF_CLASS}, to two decimals; may be no patient's value",
+    MODE: f"most frequent {OF_CLASS}; may not be the patient's value",
+}
 MEANING_OF_PATIENTS = "number of the patient among those with the same quasi-identifiers"
 MEANING_OF_IDS = {"number": "number of the record within this release", "hmac": "keyed hash of the original id"}
 
@@ -185,7 +191,7 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
             continue
         level = " ".join(map(str, column.used_levels))
         if column.average is not None:
-            meaning, types[name] = MEANING_OF_AVERAGE.format(column.average), "number"
+            meaning, types[name] = MEANING_OF_AVERAGE[column.average], "text" if column.average == MODE else "number"
             rows.append((name, column.role, column.hierarchy, level, None, meaning))
             continue
         top, has_stars = manifest.utility.columns[name].top, manifest.settings.keep_suppressed

@@ -40,7 +40,7 @@ class Guarantee:
     limit: int | None = None
     # where levels differ between classes, those that occur in each quasi-identifier, ascending; else empty
     recoded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    # quasi-identifiers whose values were replaced by the mean or median of their class, and which of these
+    # quasi-identifiers whose values were replaced by the mean, median or mode of their class, and which of these
     averaged: Mapping[str, str] = field(default_factory=dict)
     tops: Mapping[str, int] = field(default_factory=dict)  # highest level of the hierarchy of each quasi-identifier
 

@@ -15,7 +15,7 @@ from cloister.results import Why
 from cloister.utility import LOSSES, PAYOUT, find_game
 
 from .guarantee import Guarantee
-from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
+from .options import FULL_DOMAIN, LOCAL_RECODING, MDAV, MERGED, MODE
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
 ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_size")
@@ -53,7 +53,7 @@ Whole = Annotated[int, Field(ge=0, le=MOST_RECORDS)]
 Records = Annotated[int, Field(ge=1, le=MOST_RECORDS)]
 Masked = Annotated[str, StringConstraints(pattern=r"^<[0-9]{1,20}$")]
 Weight = Annotated[float, Field(ge=0)]
-Average = Literal["mean", "median"]
+Average = Literal["mean", "median", "mode"]
 LossName = Annotated[str, AfterValidator(_known_loss)]
 SearchName = Annotated[str, StringConstraints(pattern=r"^[a-z:-]{1,40}$")]
 NameInDatabase = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}$")]
@@ -179,6 +179,7 @@ class ColumnUtility(Section):
     top: Whole
     labels: Whole
     variance_lost: Share | None = None
+    values_changed: Share | None = None
 
 
 class TableUtility(Section):
@@ -229,7 +230,7 @@ class TableSections(Section):
     """The manifest sections that are particular to a table."""
 
     shape: Literal["table"]
-    method: Literal["full-domain", "mondrian", "cluster", "top-down", "local-recoding", "merged-classes"]
+    method: Literal["full-domain", "mondrian", "cluster", "top-down", "mdav", "local-recoding", "merged-classes"]
     settings: PublishedSettings
     columns: dict[str, Column]
     records: RecordCounts
@@ -317,6 +318,7 @@ class TableSections(Section):
         searched = (self.search is not None) == (self.method in SEARCHED) == (settings.search is not None)
         levels = all(bool(column.levels) != is_plain for column in self.quasi_identifiers.values())
         recoded = settings.local_recoding is (self.method == LOCAL_RECODING)
+        recoded &= self.method != MDAV or self.averages().keys() == self.quasi_identifiers.keys()
         return searched and levels and recoded and (not is_plain if is_merged else self.method != MERGED)
 
     def _search_fits(self, search: TableSearch) -> dict[str, bool]:
@@ -339,7 +341,8 @@ class TableSections(Section):
             "utility.columns": utility.columns.keys() == quasi.keys()
             and all(
                 column.used_levels[-1] <= utility.columns[name].top
-                and (utility.columns[name].variance_lost is None) is (column.average is None)
+                and (utility.columns[name].variance_lost is None) is (column.average in (None, MODE))
+                and (utility.columns[name].values_changed is None) is (column.average != MODE)
                 for name, column in quasi.items()
             ),
         }

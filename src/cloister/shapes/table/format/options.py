@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 OPTIMAL = "optimal"  # the search that is made unless another is asked for
 FULL_DOMAIN = "full-domain"
 MONDRIAN, CLUSTER, TOP_DOWN = "mondrian", "cluster", "top-down"
-METHODS = (FULL_DOMAIN, MONDRIAN, CLUSTER, TOP_DOWN)
+TRUTHFUL = (FULL_DOMAIN, MONDRIAN, CLUSTER, TOP_DOWN)  # methods whose labels are true of every record
+MDAV = "mdav"
+METHODS = (*TRUTHFUL, MDAV)
 ANALYSIS, COUNTS, ONE_CODING = "analysis", "counts", "one-coding"
 PURPOSES = (ANALYSIS, COUNTS, ONE_CODING)
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
 MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
-AVERAGES = ("mean", "median")
+MEAN, MODE = "mean", "mode"
+AVERAGES = (MEAN, "median", MODE)
 LOSS_NAMES = (
     *("iyengar", "arx", "precision", "discernibility", "dm_star", "average_class_size", "ambiguity", "entropy"),
     *("kl_divergence", "payout"),
@@ -161,7 +164,8 @@ class TableSettings:
         str | None,
         Help(
             "full-domain: one level per column. top-down: one label per value. mondrian, cluster: "
-            "levels differ between classes.",
+            "levels differ between classes. mdav: no labels, but means and modes of classes of similar records, which "
+            "may be no patient's values.",
             shown="by --purpose",
         ),
         OneOf(*METHODS),
@@ -172,7 +176,10 @@ class TableSettings:
     )
     microaggregate: Annotated[
         ByColumn[str],
-        Help("Replace a number by the average of its class. Repeatable.", "COLUMN=mean|median"),
+        Help(
+            "Replace the values of a class by their mean, median or mode (the most frequent value). Repeatable.",
+            "COLUMN=mean|median|mode",
+        ),
         ForEach(OneOf(*AVERAGES)),
         Key(),
     ] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import Tally
 from cloister.privacy import ClassRule, KPatients, PositivePayout, PrivacyRule, least_group
 from cloister.results import SearchResult
-from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, OPTIMAL, TableSettings
+from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MDAV, OPTIMAL, TableSettings
 from cloister.utility import IYENGAR, AttributeLoss, Loss, find_game
 
 if TYPE_CHECKING:  # so that checking a release does not load the search
@@ -101,9 +101,9 @@ class TableRequest(TableSettings):
 
     @property
     def kernels(self) -> str:
-        """The kernels to compile: of the search, of clusters, or shared by all other methods."""
-        if self.chosen_method == CLUSTER:
-            return CLUSTER
+        """The kernels to compile: of the search, of clusters, of MDAV, or shared by all other methods."""
+        if self.chosen_method in (CLUSTER, MDAV):
+            return self.chosen_method
         return self.search_name if self.chosen_method == FULL_DOMAIN else "no search"
 
     def weights_of(self, columns: Sequence[str]) -> list[float]:
@@ -149,10 +149,10 @@ class ProtectedTable:
     suppressed: int  # records omitted, or written as rows of ``*``
     originals: pl.Series  # position in the input of each released record; secret
     # labels of the quasi-identifiers of each released record, rows of ``*`` omitted; what is in ``tally``, unless it
-    # was averaged
+    # was averaged by another method than MDAV
     labels: Tally
     levels: Mapping[str, tuple[int, ...]]  # levels that occur in each quasi-identifier, ascending, in the file's order
-    loss: float
+    loss: float | None  # computed by the method; None for MDAV
 
     def released(self) -> Tally:
         """Return the released records, rows of ``*`` omitted."""

@@ -162,6 +162,7 @@ def describe_table(
                     top=one.top,
                     labels=facts.labels[one.column],
                     variance_lost=one.variance_lost,
+                    values_changed=one.values_changed,
                 )
                 for one in utility.columns
             },
@@ -205,7 +206,7 @@ def exact_figures(
     )
     kept = search is not None and request.store is not None and search.statistics
     proof |= {"store": asdict(kept)} if kept else {}
-    losses: dict[str, object] = {"mean_loss": exact.mean_loss, "loss": protected.loss}
+    losses: dict[str, object] = {"mean_loss": exact.mean_loss, "loss": exact.loss}
     losses |= {"vanished": vanished} if vanished else {}
     return found | losses | proof | ({"usefulness": useful} if useful else {})
 

@@ -9,17 +9,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
-from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy, SimilarHierarchy
+from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy, SimilarHierarchy, suppress
 from cloister.io import Tally, as_text, distinct_values, without_formulas
 from cloister.io.columns import as_held, check_columns, map_columns, pack_text
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, FEW_ROWS, Threshold, make_task
 from cloister.search.problem import SearchProblem
-from cloister.shapes.table.format.options import FULL_DOMAIN
+from cloister.shapes.table.format.options import FULL_DOMAIN, MDAV, MEAN, MODE
 from cloister.utility import IYENGAR, AttributeLoss
 
 from .coding import Coded, costs_of, level_maps, population_texts, populations_in
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
+from .measure import count_non_numbers
 from .roles import resolve_roles
 from .transformation_checker import RuleChecker, TransformationEvaluator
 
@@ -45,8 +46,27 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     return encode_columns(Tally(frame), roles, request)
 
 
+def with_averages(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
+    """Return a request in which all quasi-identifiers are averaged, and none has a hierarchy.
+
+    Where nothing was asked for, numbers get the mean, other columns and digits that begin with 0 (02139) the mode.
+    """
+    usual = {}
+    for name in request.quasi_identifiers:
+        text = as_text(frame[name]) if name in frame.columns else pl.Series([], dtype=pl.String)
+        is_number = count_non_numbers(text) == 0 and not text.str.contains(r"^0\d").any()
+        usual[name] = MEAN if is_number else MODE
+    asked = {name: QuasiIdentifier(suppress()) for name in request.quasi_identifiers}
+    return replace(request, quasi_identifiers=asked, microaggregate=usual | dict(request.microaggregate))
+
+
 def with_cut_points(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
-    """Return a request with quantiles, and rare or similar categories, computed from the records of a table."""
+    """Return a request with quantiles, and rare or similar categories, computed from the records of a table.
+
+    For MDAV see `with_averages`.
+    """
+    if request.method == MDAV:
+        return with_averages(request, frame)
     wanted = dict(request.quasi_identifiers)
     for column, one in request.quasi_identifiers.items():
         if isinstance(one.hierarchy, QuantileHierarchy | RareHierarchy) and column in frame.columns:

@@ -12,14 +12,18 @@ from cloister.errors import InternalError
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import Tally, as_text, distinct_values
 from cloister.release.masking import must_mask
-from cloister.results import Utility
+from cloister.results import ColumnLoss, Utility
 from cloister.shapes.table.format.facts import class_sizes
 from cloister.shapes.table.format.losses import AGREEMENT, aggregate_losses, find_largest_sets, measure_column_loss
+from cloister.shapes.table.format.options import MDAV, MODE
 from cloister.utility import AttributeLoss, Generalized, Logarithms, level_loss
 
 from .data import EncodedTable, ProtectedTable, TableRequest
 
 LEAST_LOST = 0.01  # the least share of variance that is stated as lost
+
+NUMBER = r"^[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3})?$"
+"""What counts as a number; the limits keep exact arithmetic short."""
 
 
 def measure_utility(
@@ -50,12 +54,28 @@ def measure_utility(
 
 
 def exact_utility(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
-    """Return the exact information loss, with suppressed records, for the custodian; confirm the method's loss."""
+    """Return the exact information loss, with suppressed records, for the custodian; confirm the method's loss.
+
+    Of MDAV, which releases no labels, the loss of a column is the mean error of its averages (`averaging_error`).
+    """
+    if request.method == MDAV:
+        columns = [_averaged_column(name, table, protected, request) for name in table.hierarchies]
+        sizes = class_sizes(protected.released(), list(table.hierarchies))
+        losses = aggregate_losses(columns, sizes, protected.suppressed, request.weights)
+        return Utility(losses[request.loss.name], losses, tuple(columns))
     table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
     labels, levels, suppressed = protected.labels, protected.levels, protected.suppressed
     exact = measure_utility(labels, table.hierarchies, levels, suppressed, request, table_loss)
+    assert protected.loss is not None
     confirm_loss(exact, protected.loss)
     return exact
+
+
+def _averaged_column(name: str, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> ColumnLoss:
+    recorded = as_text(table.frame[name].gather(protected.originals.drop_nulls()))
+    shown = as_text(protected.released().frame[name])
+    lost = averaging_error(recorded, shown, request.microaggregate[name])
+    return ColumnLoss(name, protected.levels[name], table.hierarchies[name].n_levels - 1, lost, 1.0, shown.n_unique())
 
 
 def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
@@ -68,14 +88,21 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
     a class are spread: entropy is always computed as if they were spread evenly over what their label covers, and
     divergence as if they were all the same, the most that it can be.
     """
-    labels, is_masked = protected.labels, must_mask(protected.suppressed, request.k)
-    suppressed = request.k - 1 if is_masked else protected.suppressed
+    labels, k = protected.labels, request.k
+    is_masked = must_mask(protected.suppressed, k)
+    suppressed = k - 1 if is_masked else protected.suppressed
     originals, released = table.tally.gather(protected.originals.drop_nulls()), protected.released()
     hierarchies = {
         name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals.frame[name]))
         for name in table.hierarchies
     }
-    columns = [measure_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
+    is_averaged = request.method == MDAV  # whose losses look within classes
+    columns = [
+        replace(one, loss=_published_share(Fraction(one.loss)))
+        if is_averaged
+        else measure_column_loss(labels, hierarchies[one.column], one.levels, suppressed)
+        for one in exact.columns
+    ]
     sizes = class_sizes(released, list(hierarchies))
     losses = aggregate_losses(columns, sizes, suppressed, request.weights, request.game)
     for name in exact.losses.keys() - losses.keys():  # of the whole table
@@ -87,10 +114,13 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
         is_masked |= is_estimated
     for place, one in enumerate(columns):
         if one.column in request.microaggregate:
-            text = as_text(released.frame[one.column])
-            lost = variance_lost(as_text(originals.frame[one.column]), text)
-            columns[place] = replace(one, labels=text.n_unique(), variance_lost=lost)
-    return Utility(loss=losses[request.loss.name], losses=losses, columns=tuple(columns), exact=not is_masked)
+            text, recorded = as_text(released.frame[one.column]), as_text(originals.frame[one.column])
+            is_mode = request.microaggregate[one.column] == MODE
+            variance = None if is_mode else variance_lost(recorded, text)
+            changed = values_changed(recorded, text, k) if is_mode else None
+            columns[place] = replace(one, labels=text.n_unique(), variance_lost=variance, values_changed=changed)
+    is_exact = not is_masked and not is_averaged
+    return Utility(loss=losses[request.loss.name], losses=losses, columns=tuple(columns), exact=is_exact)
 
 
 def confirm_loss(utility: Utility, loss: float) -> None:
@@ -230,6 +260,11 @@ def mean_of(numbers: Sequence[Fraction]) -> Fraction:
     return sum(numbers, Fraction(0)) / len(numbers)
 
 
+def count_non_numbers(text: pl.Series) -> int:
+    """Return how many values are neither numbers nor missing."""
+    return int((~text.str.contains(NUMBER)).sum())
+
+
 def numbers_of(text: pl.Series) -> list[Fraction | None]:
     """Return exact numbers; missing values become None."""
     known = {value: Fraction(value) for value in text.drop_nulls().unique().to_list()}
@@ -239,8 +274,8 @@ def numbers_of(text: pl.Series) -> list[Fraction | None]:
 def variance_lost(text: pl.Series, shown: pl.Series) -> float:
     """Return the share of variance lost by replacing the numbers of released records with means or medians.
 
-    Records shown without a value count as if they were shown the mean of all. Rounded up to hundredths, and never
-    below one: 0 would tell that every patient has just the value shown.
+    Records shown without a value count as if they were shown the mean of all. Published shares are rounded up to
+    hundredths, and never below one: 0 would tell that every patient has just the value shown.
     """
     pairs = [(a, b) for a, b in zip(numbers_of(text), numbers_of(shown), strict=True) if a is not None]
     if not pairs:
@@ -248,4 +283,34 @@ def variance_lost(text: pl.Series, shown: pl.Series) -> float:
     mean = mean_of([value for value, _ in pairs])
     whole = sum(((value - mean) ** 2 for value, _ in pairs), Fraction(0))
     lost = sum(((value - (mean if seen is None else seen)) ** 2 for value, seen in pairs), Fraction(0))
-    return max(LEAST_LOST, float(min(Fraction(1), Fraction(-(-100 * lost // whole), 100)))) if whole else LEAST_LOST
+    return _published_share(lost / whole) if whole else LEAST_LOST
+
+
+def values_changed(text: pl.Series, shown: pl.Series, k: int) -> float:
+    """Return the share of released records whose value is not the mode shown, rounded up; of fewer than k, as if k."""
+    changed = max(int(text.ne_missing(shown).sum()), min(k, len(text)))
+    return _published_share(Fraction(changed, max(1, len(text))))
+
+
+def averaging_error(text: pl.Series, shown: pl.Series, aggregate: str) -> float:
+    """Return how far averages are from the values of their records: 0 as recorded, 1 everything lost.
+
+    Of numbers the mean of the difference divided by the range, 1 for a record shown without its value; of modes the
+    share of records with another value. A column that shows one value for all, and had several, loses everything.
+    """
+    if shown.n_unique() == 1 < text.n_unique():
+        return 1.0
+    if aggregate == MODE:
+        return int(text.ne_missing(shown).sum()) / len(text)
+    pairs = list(zip(numbers_of(text), numbers_of(shown), strict=True))
+    known = [a for a, _ in pairs if a is not None]
+    span = max(known) - min(known) if known else Fraction(0)
+    errors = (
+        Fraction(1) if b is None else abs(a - b) / span if span else Fraction(0) for a, b in pairs if a is not None
+    )
+    return float(min(Fraction(1), sum(errors, Fraction(0)) / max(1, len(pairs))))
+
+
+def _published_share(share: Fraction) -> float:
+    """Return a share rounded up to hundredths, and never below one."""
+    return max(LEAST_LOST, float(min(Fraction(1), Fraction(-(-100 * share // 1), 100))))

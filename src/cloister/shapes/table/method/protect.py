@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,11 +26,12 @@ from cloister.results import Verdict
 from cloister.search.problem import Report
 from cloister.shapes.table.format.facts import DerivedTable
 from cloister.shapes.table.format.manifest import guarantee_of
+from cloister.shapes.table.format.options import MDAV, MODE
 from cloister.shapes.table.method.recoding.choice import Choice, RecordCodes, alike, choose, is_safe
 
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from .describe import original_counts
-from .measure import mean_of, numbers_of
+from .measure import count_non_numbers, mean_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,9 +140,6 @@ DECIMALS = 2
 """Decimals of a mean or median, always: taken from the values, their number would tell of single ones. Two are what
 clinical figures are recorded with; further ones would give away the exact sum of a class."""
 
-NUMBER = r"^[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3})?$"
-"""What counts as a number; the limits keep exact arithmetic short."""
-
 
 def protect(
     table: EncodedTable, request: TableRequest, report: Report | None = None, codes: RecordCodes | None = None
@@ -155,8 +153,9 @@ def protect(
 
     ``codes``: of all records, where classes are to be merged for their sake.
     """
-    for column in request.microaggregate:
-        check_numbers(as_text(table.frame[column]))
+    for column, aggregate in request.microaggregate.items():
+        if aggregate != MODE:
+            check_numbers(as_text(table.frame[column]))
     choice = choose(table, request, report, codes)
     if request.keep_suppressed and 0 < choice.suppressed < request.k:
         raise NoSafeRelease(
@@ -172,6 +171,7 @@ def protect(
             "Classes came to look alike because their averages are the same, and together they violate the rules. "
             "Average fewer columns, or take other rules."
         )
+    labels = labels.replace_rows(shown) if request.method == MDAV else labels
     columns = []
     for column, role in table.roles.items():
         if role is Role.QUASI_IDENTIFIER:
@@ -211,7 +211,7 @@ def _numbers_in_classes(frame: pl.DataFrame, patient: str, quasi_identifiers: Se
 
 
 def average_columns(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
-    """Return the columns of averages, with the average of each record's class.
+    """Return the columns of means, medians and modes, with that of each record's class.
 
     ``labels``: quasi-identifiers of the same records; equal ones are a class.
     """
@@ -293,12 +293,25 @@ def _star_suppressed(ids: pl.Series, released: pl.Series) -> pl.Series:
     return ids if released.all() else ids.cast(pl.String).zip_with(released, stars)
 
 
-AGGREGATES: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {"mean": mean_of, "median": median}
+def _exact_numbers(average: Callable[[Sequence[Fraction]], Fraction]) -> Callable[[Sequence[str]], str]:
+    return lambda values: write_average(average([Fraction(value) for value in values]))
+
+
+def mode_of(values: Sequence[str]) -> str:
+    """Return the most frequent value; of equally frequent ones the first in the order of their UTF-8 bytes."""
+    return min(Counter(values).items(), key=lambda one: (-one[1], one[0].encode()))[0]
+
+
+AGGREGATES: Mapping[str, Callable[[Sequence[str]], str]] = {
+    "mean": _exact_numbers(mean_of),
+    "median": _exact_numbers(median),
+    MODE: mode_of,
+}
 
 
 def check_numbers(text: pl.Series) -> None:
     """Reject a column with values other than numbers and missing."""
-    wrong = int((~text.str.contains(NUMBER)).sum())
+    wrong = count_non_numbers(text)
     if wrong:
         raise InputError(
             f"Column {text.name!r} was to be averaged within classes, but {wrong} of {len(text)} records hold "
@@ -310,27 +323,29 @@ def check_numbers(text: pl.Series) -> None:
 
 
 def microaggregate(text: pl.Series, classes: NDArray[np.int64], aggregate: str) -> pl.Series:
-    """Return the mean or median of each record's class, computed exactly and rounded half to even.
+    """Return the mean, median or mode of each record's class, numbers computed exactly and rounded half to even.
 
     Where a record of a class has no value, the whole class has none: the mean of the others, beside empty cells, would
     tell whose value is missing.
 
     *Guarantee*: the records of a class stay alike, so that what holds of classes still does. Against someone who knows
-    all values of a class but one, nothing: the mean tells the last. Not truthful: no record need have the value shown.
-    Cost: one pass over the records.
+    all values of a class but one, nothing: the mean tells the last, the mode where it decides. A mode is the value of
+    at least one record of the class, and of all if all agree: it is as recorded then, and nobody can see that it is.
+    Not truthful: no record need have the mean shown, nor a particular one the mode. Cost: one pass over the records.
 
     ``classes``: (n_records,) class of each record, numbered from 0.
 
     Source: Domingo-Ferrer, Mateo-Sanz (2002), "Practical data-oriented microaggregation for statistical disclosure
-    control". Deviation: the classes are those of all quasi-identifiers, not found by the numbers alone.
+    control"; Domingo-Ferrer, Torra (2005), "Ordinal, continuous and heterogeneous k-anonymity through
+    microaggregation", for modes. Deviation: the classes are those of the method, not found by the column alone.
     """
-    members: dict[int, list[Fraction | None]] = defaultdict(list)
-    for value, one in zip(numbers_of(text), classes.tolist(), strict=True):
+    members: dict[int, list[str | None]] = defaultdict(list)
+    for value, one in zip(text.to_list(), classes.tolist(), strict=True):
         members[one].append(value)
     averages: dict[int, str | None] = {}
     for one, group in members.items():
-        numbers = [number for number in group if number is not None]
-        averages[one] = write_average(AGGREGATES[aggregate](numbers)) if len(numbers) == len(group) else None
+        values = [value for value in group if value is not None]
+        averages[one] = AGGREGATES[aggregate](values) if len(values) == len(group) else None
     return pl.Series(text.name, [averages[one] for one in classes.tolist()], dtype=pl.String)
 
 

@@ -34,12 +34,13 @@ from cloister.shapes.table.format.options import (
     COUNTS,
     FULL_DOMAIN,
     LOCAL_RECODING,
+    MDAV,
     METHODS,
     PURPOSES,
     TableOptions,
     TableSettings,
 )
-from cloister.utility import AttributeLoss, parse_loss
+from cloister.utility import IYENGAR, AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
 
@@ -107,6 +108,11 @@ def build_table_request(keywords: Keywords, *, is_counted: bool = False) -> Tabl
     target = given.get("target")
     if target is not None and target not in (*given["sensitive"], *given["keep"]):
         given["sensitive"] = (*given["sensitive"], target)
+    if given["method"] == MDAV and keywords.get("codes") is not None:
+        raise InputError(
+            f"The method {MDAV} replaces values by averages, and codes have none. Take another method, or leave out ",
+            setting("codes"),
+        )
     # Codes are counted inside classes, of which those of one level for each column are the largest.
     is_bound = is_counted or keywords.get("codes") is not None
     return check_request(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
@@ -205,10 +211,19 @@ def _check_method(request: TableRequest) -> None:
             raise InputError(f"Column {column!r} was to be averaged but is no quasi-identifier.", column=column)
         if aggregate not in AVERAGES:
             raise InputError(
-                f"Column {column!r} was to be replaced by its {aggregate!r}. It can be {' or '.join(AVERAGES)}.",
+                f"Column {column!r} was to be replaced by its {aggregate!r}. It can be {', '.join(AVERAGES)}.",
                 column=column,
             )
     _check_search(request)
+    if request.method == MDAV and request.loss.name != IYENGAR.name:
+        raise InputError(f"The method {MDAV} minimizes distances, not the loss {request.loss.name}. Leave it out.")
+    bounded = [name for name, one in request.quasi_identifiers.items() if (one.lowest, one.highest) != (0, None)]
+    if request.method == MDAV and bounded:
+        raise InputError(
+            f"The levels of column {bounded[0]!r} are bounded, but the method {MDAV} releases averages, not levels. "
+            "Leave out the bounds, or take another method.",
+            column=bounded[0],
+        )
     if request.levels is not None and not request.has_one_transformation:
         raise InputError("Fixed levels are for full-domain generalization: elsewhere levels differ between classes.")
     if not request.has_one_transformation and request.loss.ignores_suppression:

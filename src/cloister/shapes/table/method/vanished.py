@@ -5,8 +5,9 @@ import polars as pl
 from cloister.hierarchy import ROOT
 from cloister.io import as_text
 from cloister.shapes.table.format.facts import count_complete
+from cloister.shapes.table.format.options import MODE
 
-from .data import EncodedTable, ProtectedTable
+from .data import EncodedTable, ProtectedTable, TableRequest
 
 MOST_NAMED = 5  # categories of a column that a note names
 MOST_CATEGORIES = 25  # a column of more different numbers has no categories
@@ -16,7 +17,7 @@ Vanished = dict[str, list[tuple[str, int]]]
 """By column, categories and their records."""
 
 
-def find_vanished(table: EncodedTable, protected: ProtectedTable, k: int) -> Vanished:
+def find_vanished(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Vanished:
     """Return the categories that only ``*`` covers, with their numbers of records, the most frequent first.
 
     Only categories of k records or more, as fewer are single patients, and only of columns that say anything. For the
@@ -24,8 +25,10 @@ def find_vanished(table: EncodedTable, protected: ProtectedTable, k: int) -> Van
     """
     found = {}
     for name, hierarchy in table.hierarchies.items():
+        if request.microaggregate.get(name, MODE) != MODE:
+            continue
         texts = table.tally.replace_rows(as_text(table.frame[name]).alias("value").to_frame())
-        common = texts.count(["value"], "n").filter(pl.col("n") >= k).drop_nulls()
+        common = texts.count(["value"], "n").filter(pl.col("n") >= request.k).drop_nulls()
         numbers = common["value"].cast(pl.Float64, strict=False)
         there = {*protected.labels.frame[name].cast(pl.String).unique().to_list()} - {ROOT}
         if not there or (numbers.null_count() == 0 and common.height > MOST_CATEGORIES):

@@ -3,6 +3,7 @@
 Releases whose levels differ from class to class, whose numbers were averaged, or of patients with several records are
 compared here; where the records are not known, `assignment` does."""
 
+from collections import Counter
 from fractions import Fraction
 from statistics import median
 
@@ -13,6 +14,7 @@ from cloister.io import Tally
 from cloister.io.columns import pack_text
 from cloister.results import Checks
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
+from cloister.shapes.table.format.options import MODE
 from cloister.verification.script import Finding, Script, note
 
 from .classes import COUNT
@@ -81,6 +83,11 @@ def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guaran
         for recorded, shown in groups.select("recorded", "shown").iter_rows():
             if shown is None or None in recorded:
                 wrong += not (shown is None and None in recorded)
+                continue
+            if how == MODE:
+                most = max(Counter(recorded).values())
+                first = min((value for value, n in Counter(recorded).items() if n == most), key=str.encode)
+                wrong += shown != first
                 continue
             numbers = [Fraction(value) for value in recorded]
             exact = median(numbers) if how == "median" else sum(numbers, Fraction(0)) / len(numbers)

@@ -18,12 +18,13 @@ from cloister.results import SearchResult
 from cloister.search import search
 from cloister.search.problem import Report, SearchProblem
 from cloister.search.search_run import no_safe_transformation
-from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, MONDRIAN
+from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, MDAV, MODE, MONDRIAN
 from cloister.shapes.table.method.data import EncodedTable, QuasiIdentifier, TableRequest
 from cloister.shapes.table.method.encode import encode
 from cloister.utility import AttributeLoss
 
 from .clustering import cluster, recode_locally
+from .mdav import mdav
 from .mondrian import MORE_RELEVANT, Regions, explore_parts, mondrian, relevance
 from .specialization import specialize
 from .table_recoding import SUPPRESSED, Partition, TableRecoding, recoding_of
@@ -209,10 +210,11 @@ class Choice:
 
     search: SearchResult | None
     is_released: NDArray[np.bool_]  # (n_records,) whether each record is released, or each row of a tally
-    # label of each quasi-identifier of all records, in the file's order; of suppressed ones it means nothing
+    # label of each quasi-identifier of all records, in the file's order; of suppressed ones it means nothing; of
+    # MDAV the number of the class, in place of which an average is released
     labels: pl.DataFrame
     levels: Mapping[str, tuple[int, ...]]
-    loss: float
+    loss: float | None  # None where averages are all that is released: they are measured
     suppressed: int
 
 
@@ -222,13 +224,18 @@ def choose(
     """Choose released records and labels by the requested method.
 
     Full-domain generalization takes one level for each column, the least lossy choice where the search says so. Local
-    recoding (`recode_locally`) takes several. Mondrian (`mondrian`), clusters (`cluster`) and top-down
-    specialization (`specialize`) search no lattice.
+    recoding (`recode_locally`) takes several. Mondrian (`mondrian`), clusters (`cluster`), top-down
+    specialization (`specialize`) and MDAV (`mdav`) search no lattice.
     Whatever the method, classes may then be merged for the sake of codes (`merge_classes`).
 
     Source: Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries
     and formalism": full-domain generalization, and suppression of the classes that violate the rules.
     """
+    if request.method == MDAV:
+        number = pl.Series(mdav(table, request)).cast(pl.String)
+        numbers = pl.DataFrame([number.alias(column) for column in table.hierarchies])
+        every = np.ones(numbers.height, dtype=np.bool_)
+        return Choice(None, every, numbers, dict.fromkeys(table.hierarchies, (1,)), None, 0)
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
         if request.method == MONDRIAN:
@@ -420,9 +427,10 @@ def at_level(column: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Ser
     return named.gather(position).alias(column.name)
 
 
-def load_kernels() -> None:
-    """Run every kernel of clusters once, on twelve records."""
+def load_kernels(method: str = CLUSTER) -> None:
+    """Run every kernel of clusters or MDAV once, on twelve records."""
     frame = pl.DataFrame({"a": [*"aabbccddeeff"], "b": [*"abcdabcdabcd"]})
     quasi = {column: QuasiIdentifier(parse_hierarchy("suppress")) for column in frame.columns}
-    request = TableRequest(quasi, (KAnonymity(2),), method=CLUSTER, strata=("a",))
+    averages = dict.fromkeys(quasi, MODE)
+    request = TableRequest(quasi, (KAnonymity(2),), method=method, strata=("a",), microaggregate=averages)
     choose(encode(frame, request), request)
