@@ -86,7 +86,7 @@ class ReleasedData:
 
     def _repr_html_(self) -> str:
         """Return the report, for a notebook."""
-        return self.report()._repr_html_()
+        return self.report().in_frame()
 
     def report(self) -> ReportPage:
         """Return the report that came with the release."""

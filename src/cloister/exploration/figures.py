@@ -8,6 +8,7 @@ from cloister.release.manifest import AnyManifest, rule_words, rules_of
 from cloister.release.release import Release
 from cloister.results import Figures as Exact
 from cloister.shapes.registry import FORMS, load
+from cloister.shapes.table.format.options import MDAV
 
 if TYPE_CHECKING:
     from cloister.shapes.claims.format.manifest import ClaimsManifest
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SETS = ("constraints_satisfied", "constraints_preserved")
 MEAN = "mean loss of the quasi-identifiers"
+OF_AVERAGES = "mean distance of the quasi-identifiers from their averages"
 """What tables are compared by, whatever loss was minimized."""
 MEAN_OF_CLAIMS = "mean loss of the quasi-identifiers of patients and claims, by entropy"
 """What claims are compared by, whatever loss was minimized."""
@@ -127,7 +129,7 @@ def of_table(head: Figures, manifest: "TableManifest") -> Figures:
         risk=risk.highest,
         average=risk.average,
         loss=manifest.mean_loss,
-        measure=MEAN,
+        measure=OF_AVERAGES if manifest.method == MDAV else MEAN,
         more={
             "classes": risk.classes,
             "search_proven": None if search is None else search.optimal,

@@ -100,18 +100,16 @@ class Release(ABC):
 
     def __repr__(self) -> str:
         """Return a summary in four lines."""
-        return "\n".join(f"{name:<10} {text}" for name, text in self._rows())
+        rows = [*in_rows(self.manifest), ("next", "data, codebook, report(), summary(), verify(), write(folder)")]
+        return "\n".join(f"{name:<10} {text}" for name, text in rows)
 
     def _repr_html_(self) -> str:
         """Return the report, for a notebook."""
-        return self.report()._repr_html_()
+        return self.report().in_frame()
 
     def __dir__(self) -> list[str]:
         """List what users call; the steps of writing a release are none of it."""
         return sorted({*super().__dir__()} - STEPS)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [*in_rows(self.manifest), ("next", "data, codebook, report(), summary(), verify(), write(folder)")]
 
     def report(self) -> ReportPage:
         """Return the report as the release folder will have it, but for what only its files tell: hashes, an attack."""

@@ -101,13 +101,6 @@ def _number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def _foot(manifest: AnyManifest) -> str:
-    """Return the line at the foot of each printed page: the source, and the hash of the first data file."""
-    files = manifest.files or {}
-    digests = [f"{name} {digest.removeprefix('sha256:')[:16]}" for name, digest in files.items()]
-    return " \u00b7 ".join(["Release report", manifest.settings.source, *digests[:1], manifest.created[:10]])
-
-
 def _share(one: Mapping[str, float] | None) -> str:
     """Return a share in percent, with the margin of sampling error."""
     if one is None:
@@ -172,6 +165,10 @@ class ReportPage:
         return f"ReportPage of {len(self.html):,} characters; write(file) saves it"
 
     def _repr_html_(self) -> str:
+        """Return the page as a notebook shows it."""
+        return self.in_frame()
+
+    def in_frame(self) -> str:
         """Return a frame with the page, so that its styles change nothing around it, and no script could run."""
         return f'<iframe sandbox srcdoc="{escape(self.html)}" title="Release report" style="{FRAME}"></iframe>'
 
@@ -191,7 +188,9 @@ def render_report(
     """
     warnings = warnings_of(manifest, figures or {})
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact, warnings)
-    return environment().get_template(PAGE).render(title=title, sections=sections, x=exact, foot=_foot(manifest))
+    digests = [f"{name} {digest.removeprefix('sha256:')[:16]}" for name, digest in manifest.files.items()]
+    foot = " \u00b7 ".join([title, *digests[:1], manifest.created[:10]])
+    return environment().get_template(PAGE).render(title=title, sections=sections, x=exact, foot=foot)
 
 
 def report_files(manifest: AnyManifest, figures: Figures, exact: Figures | None = None) -> dict[str, bytes]:

@@ -91,7 +91,7 @@ def _losses(manifest: AnyManifest) -> Iterator[tuple[str, float]]:
             yield from ((name, 1 - share) for name, share in manifest.utility.kept.of(table).items())
     elif manifest.form == "disassociation":
         yield "codes without a count", manifest.utility.occurrences_in_item_chunks
-    else:
+    elif manifest.form == "generalization":
         changed = manifest.utility.suppressed_codes + manifest.utility.generalized_codes
         yield "codes not released as recorded", changed / max(manifest.utility.codes, 1)
 
