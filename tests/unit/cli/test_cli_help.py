@@ -143,7 +143,7 @@ def test_names_that_a_shell_completes():
     assert sorted(SEARCH_NAMES) == sorted(SEARCHES)
     for name, starts, expected in (
         ("loss", "e", ["entropy"]),
-        ("method", "m", ["mondrian"]),
+        ("method", "m", ["mondrian", "mdav"]),
         ("search", "o", ["optimal", "ola"]),
     ):
         (one,) = [one for one in settings_of(SHAPES["table"].options) if one.name == name]
