@@ -3,11 +3,16 @@
 import sys
 import webbrowser
 from contextlib import suppress
+from html import escape
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
 
 from cloister.cli.options import UiOptions
 from cloister.cli.output import Terminated, say
 from cloister.errors import InputError
+from cloister.io import write_private
 from cloister.settings.constraints import Interval, check_value
 
 NEEDED = ("starlette", "uvicorn", "python_multipart")
@@ -17,6 +22,17 @@ EXTRA = 'pip install "cloister[ui]"'
 def has_ui() -> bool:
     """Whether the requirements of the application are installed."""
     return all(find_spec(name) is not None for name in NEEDED)
+
+
+def open_browser(address: str, folder: str) -> None:
+    """Ask the browser of the system to open an address, by a page in a private folder.
+
+    Any user of the machine can read the words of a running command, but not that page: the address lets in once. A
+    browser in the foreground would not return, so another thread waits for it.
+    """
+    page = Path(folder) / "open.html"
+    write_private(page, f'<meta http-equiv="refresh" content="0;url={escape(address)}">'.encode())
+    Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
 
 
 def run_ui(options: UiOptions) -> None:
@@ -35,14 +51,14 @@ def run_ui(options: UiOptions) -> None:
             say(f"Forward a port to {options.socket.name}, as by ssh -L PORT:{options.socket.resolve()} HOST.")
         where = "a browser on this machine" if is_local else "a browser"
         say(f"Open this link in {where} (valid once): {served.address}")
-        if is_local and not options.no_browser and sys.stdout.isatty() and webbrowser.open(served.address):
-            say("A browser was asked to open it; --no-browser leaves that to you.")
+        if is_local and not options.no_browser and not options.quiet and sys.stdout.isatty():
+            open_browser(served.address, opening)
         if not options.quiet:
             end = f"Ctrl-C stops it; so do {options.idle:g} minutes without use."
             say(f"It serves {served.app.folder.path.name} {whom}. {end}")
 
     served.guard.offer = lambda link: say(f"A window without a session asks. Open this link in it (valid once): {link}")
-    with suppress(KeyboardInterrupt, Terminated):
+    with TemporaryDirectory(prefix="cloister-ui-") as opening, suppress(KeyboardInterrupt, Terminated):
         serve(served, options.idle, ready)
     if not options.quiet:
         say("Stopped.")

@@ -129,7 +129,8 @@ def first_job(
         "name": name_of(place.get("file", source.name)),
         "place": place,
         "k": asked.k,
-        "attacks": source.frame.height < LARGE,  # larger ones may be counted where they are, which an attack rules out
+        # A larger file may be counted where it is, and records of one patient are not looked for: no attack there.
+        "attacks": source.frame.height < LARGE and PATIENT not in roles,
         "source": ({"id": roles[ID]} if ID in roles else {}) | keywords,
         "guesses": guesses,
         "settings": _settings(asked, source.frame, roles),

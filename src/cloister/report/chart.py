@@ -88,12 +88,13 @@ class RiskCurve:
     height: int = CURVE_TOP + CURVE_HIGH + 36
 
 
-def risk_curve(sizes: Figures) -> RiskCurve:
+def risk_curve(sizes: Figures, smallest: int = 1) -> RiskCurve:
     """Return the share of members of groups smaller than each size: their risk is above one divided by it.
 
     Exact where the bands of sizes begin; straight lines join these points.
 
     ``sizes``: the class sizes of a report, with those of the original where they are known
+    ``smallest``: the size of the smallest released group, below which there is none
     """
     begins = [int(band.split("-")[0].split()[0]) for band in sizes["bands"]]
     widest = math.log(begins[-1])
@@ -104,15 +105,17 @@ def risk_curve(sizes: Figures) -> RiskCurve:
     def y(share: float) -> float:
         return round(CURVE_TOP + CURVE_HIGH * (1 - share), 1)
 
-    def path(counts: Sequence[int]) -> str:
-        spots = zip(begins, _shares_below(counts), strict=True)
+    def path(counts: Sequence[int], none_below: int = 1) -> str:
+        spots = sorted(
+            {**dict(zip(begins, _shares_below(counts), strict=True)), min(none_below, begins[-1]): 0.0}.items()
+        )
         return " ".join(f"{'L' if size > 1 else 'M'}{x(size)} {y(share)}" for size, share in spots)
 
     after, before = list(sizes["bands"].values()), sizes["before"] and list(sizes["before"].values())
     below = zip(begins, _shares_below(after), strict=True)
     says = [f"{share:.1%} in groups smaller than {size:,}" for size, share in below]
     return RiskCurve(
-        path(after),
+        path(after, smallest),
         path(before) if before else None,
         tuple((f"{size:,}", x(size)) for size in begins if size not in (2, 500)),
         tuple((f"{share:.0%}", y(share)) for share in (0, 0.5, 1)),

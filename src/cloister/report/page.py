@@ -177,6 +177,16 @@ class ReportPage:
         write_private(Path(file), self.html.encode())
 
 
+def foot_of(title: str, *manifests: AnyManifest) -> str:
+    """Return the line at the foot of each printed page: title, hash of the first data file of each part, and date."""
+    hashes = [
+        f"{name} {digest.removeprefix('sha256:')[:12]}"
+        for one in manifests
+        for name, digest in [*one.files.items()][:1]
+    ]
+    return " \u00b7 ".join([title, *hashes, manifests[0].created[:10]])
+
+
 def render_report(
     manifest: AnyManifest, figures: Figures | None = None, exact: Mapping[str, object] | None = None
 ) -> str:
@@ -188,8 +198,7 @@ def render_report(
     """
     warnings = warnings_of(manifest, figures or {})
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact, warnings)
-    digests = [f"{name} {digest.removeprefix('sha256:')[:16]}" for name, digest in manifest.files.items()]
-    foot = " \u00b7 ".join([title, *digests[:1], manifest.created[:10]])
+    foot = foot_of(title, manifest)
     return environment().get_template(PAGE).render(title=title, sections=sections, x=exact, foot=foot)
 
 
@@ -264,7 +273,7 @@ def render_job(
             manifests={name: part for name, (part, _) in parts.items()},
             anchors=anchors,
             title=f"Release report: {name}",
-            foot=f"Release report \u00b7 {name}",
+            foot=foot_of(f"Release report: {name}", *(manifest for manifest, _ in parts.values())),
             n=2,
             x=None,
             warnings=warnings,

@@ -71,7 +71,8 @@ def lost_columns(manifest: AnyManifest, figures: Figures) -> list[LostColumn]:
         for cell in marginal["labels"]
         if cell["label"] == "*"
     }
-    found = [LostColumn(name, loss, stars.get(name)) for name, loss in _losses(manifest)]
+    averaged = getattr(manifest.settings, "microaggregate", {})  # where ``*`` is a value as any other
+    found = [LostColumn(name, loss, None if name in averaged else stars.get(name)) for name, loss in _losses(manifest)]
     return sorted(found, key=lambda one: (-one.loss, one.name))
 
 

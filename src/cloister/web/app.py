@@ -109,6 +109,7 @@ class Application:
     verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
     # of the runs that made releases, by the same: for the custodian only, and no part of a release
     notes: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    before: dict[str, Mapping[str, int]] = field(default_factory=dict, repr=False)  # class sizes of originals
 
     @cached_property
     def data(self) -> "DataRead":

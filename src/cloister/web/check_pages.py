@@ -8,22 +8,18 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import polars as pl
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import compare_manifests, manifests_in, rows_of
-from cloister.hierarchy import Hierarchy
-from cloister.io import as_text, sha256, write_private
+from cloister.io import sha256, write_private
 from cloister.jobs.manifest import only_part
-from cloister.release.figures import band_sizes
 from cloister.release.folder import any_manifest, read_figures
 from cloister.release.head import MANIFEST, REPORT
 from cloister.release.manifest import parse_manifest
 from cloister.report import render_report
 from cloister.results import Verdict
-from cloister.risk.prosecutor import group
 from cloister.settings.declaration import Given
 from cloister.verification.folder import verify_folder
 
@@ -87,31 +83,18 @@ def _report(page: str) -> tuple[Markup, Markup]:
     return Markup(first + end), Markup(rest)  # noqa: S704  # the report was rendered with its values escaped
 
 
-def _compared(visit: RequestContext, folder: Path, job: str) -> str | None:
-    """The report of a table with the class sizes of the original, where a job names it; None where none does.
+def _compared(visit: RequestContext, folder: Path) -> str | None:
+    """The report of a table with the class sizes of its original, if this application made it of it; else None.
 
     For the custodian alone: it is shown, and never written into the release.
     """
-    part = only_part(folder)
-    manifest = parse_manifest(any_manifest(part))
-    if manifest.form != "table" or manifest.is_in_database:
-        return None
-    state = load_job(visit.app.folder.path / job)
-    quasi = list(manifest.quasi_identifiers)
-
-    def sizes(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> Mapping[str, int] | None:
-        if not quasi or not {*quasi} <= {*hierarchies}:
-            return None  # the job has changed since
-        texts = pl.DataFrame([as_text(frame[name]) for name in quasi])
-        return band_sizes(pl.Series(group(texts, quasi).sizes), members=True)
-
-    before = None
-    with suppress(CloisterError, OSError):  # a source that is gone or was changed has no figures to compare with
-        before = visit.app.data.beside(state, next(iter(state.job.parts)), part, sizes, called="class sizes")
+    before = visit.app.before.get(key_of(folder))
     if before is None:
         return None
+    part = only_part(folder)
     figures = read_figures(part)
-    return render_report(manifest, figures | {"class_sizes": figures["class_sizes"] | {"before": before}})
+    sizes = figures["class_sizes"] | {"before": before}
+    return render_report(parse_manifest(any_manifest(part)), figures | {"class_sizes": sizes})
 
 
 def check(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
@@ -122,7 +105,7 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     hashes = hashes_of(folder)
     parts = {} if visit.app.release is not None or found.failures else _parts(folder)
     job = job_of(visit, folder) if parts else ""
-    compared = _compared(visit, folder, job) if job and len(parts) == 1 else None
+    compared = _compared(visit, folder) if parts else None
     page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
     first, rest = _report(page)
     anchor = ANCHOR.search(page)

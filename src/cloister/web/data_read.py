@@ -3,7 +3,7 @@
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +25,7 @@ from cloister.jobs.job import FileSource, Job
 from cloister.jobs.running import JobRun, options_of
 from cloister.pipeline.table_shape import rows_where_it_runs
 from cloister.pipeline.tables import TableInMemory
+from cloister.release.figures import band_sizes
 from cloister.release.head import MANIFEST
 from cloister.results import SearchResult
 from cloister.risk.prosecutor import group
@@ -265,19 +266,27 @@ class DataRead:
             raise InputError("This page is about tables that are read into memory.")
         return prepared.source, prepared.request
 
-    def beside(
-        self,
-        state: JobState,
-        part: str,
-        release: Path,
-        make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made],
-        *,
-        called: str,
-    ) -> Made:
-        """Apply ``make`` to the table of a release and its hierarchies; only once while both are unchanged.
+    def class_sizes(self, state: JobState) -> tuple[str, Mapping[str, int]] | None:
+        """Return the class sizes of the table of a job as recorded, in bands, with the stamp of its file.
 
-        ``called``: what is made
+        None for a job of several parts, another shape, or a table in which a patient has several records.
         """
+        (part, *others), job = state.job.parts, state.job
+        if others or job.parts[part].shape != "table":
+            return None
+        with self.at(state.path.parent):
+            table, request = self._table(state, part)
+            if request.patients is not None:
+                return None
+            names = list(request.quasi_identifiers)
+            texts = pl.DataFrame([as_text(table.frame[name]) for name in names])
+            sizes = band_sizes(pl.Series(group(texts, names).sizes), members=True)
+            return stamp_of(state.path.parent, job.sources[job.parts[part].sources["source"]]), sizes
+
+    def beside(
+        self, state: JobState, part: str, release: Path, make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made]
+    ) -> Made:
+        """Apply ``make`` to the table of a release and its hierarchies; only once while both are unchanged."""
         source = state.job.sources[state.job.parts[part].sources["source"]]
 
         def made() -> Made:
@@ -287,7 +296,7 @@ class DataRead:
 
         with self.at(state.path.parent):
             stamp = f"{stamp_of(state.path.parent, source)} {sha256(release / MANIFEST)}"
-            return self._once(f"{called} {part} {version_of(state.text)} {stamp}", made)
+            return self._once(f"beside {part} {version_of(state.text)} {stamp}", made)
 
     def check(self, state: JobState, part: str) -> None:
         """Raise the errors of protecting a part that can be found without protecting it."""

@@ -1,6 +1,7 @@
 """Pages on the complete job: review it, try it, and release."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from starlette.responses import RedirectResponse, Response
 
@@ -93,8 +94,18 @@ def run(visit: RequestContext) -> Response:
         words += ["--custodian-dir", visit.app.folder.inside(visit.say("custodian")).name]
     then = address("check", release=visit.app.folder.place(out), job=visit.say("job"))
 
+    def sizes() -> tuple[str, Mapping[str, int]] | None:
+        with suppress(CloisterError, OSError):  # what cannot be read is said by the run itself
+            return visit.app.data.class_sizes(state)
+        return None
+
+    original = sizes()
+
     def keep_notes(work: Work) -> None:
-        visit.app.notes[key_of(out)] = [*map(str, work.answer.get("notes", []))]
+        key = key_of(out)
+        visit.app.notes[key] = [*map(str, work.answer.get("notes", []))]
+        if original is not None and original == sizes():  # the file is as it was when the run began
+            visit.app.before[key] = original[1]
 
     what = f"Protecting {state.job.name}"
     return visit.working(

@@ -25,7 +25,7 @@ def utility(visit: RequestContext) -> Response:
     found = verdict_of(visit, out)
     if found.failures:
         return job_page(visit, "utility", beside=None, problem=found.failures[0])
-    beside = visit.app.data.beside(state, part, folder, partial(beside_original, folder), called="utility")
+    beside = visit.app.data.beside(state, part, folder, partial(beside_original, folder))
     names = list(beside.asked)
     chosen = [name for name in (visit.say("a"), visit.say("b")) if name in beside.asked]
     one, other = chosen if len(set(chosen)) == 2 else (names * 2)[:2]

@@ -99,7 +99,7 @@ class DerivedTable(Derived):
                 if column not in skipped
             ),
             files={DATA: released.replace_rows(pl.DataFrame(texts))},
-            complete=count_complete(released, list(guarantee.levels)),
+            complete=None if guarantee.averaged else count_complete(released, list(guarantee.levels)),
             recorded=self.unique,
         )
 

@@ -98,7 +98,7 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
     }
     is_averaged = request.method == MDAV  # whose losses look within classes
     columns = [
-        replace(one, loss=_published_share(Fraction(one.loss)))
+        replace(one, loss=_published_share(Fraction(str(one.loss))))
         if is_averaged
         else measure_column_loss(labels, hierarchies[one.column], one.levels, suppressed)
         for one in exact.columns

@@ -297,12 +297,16 @@ def _exact_numbers(average: Callable[[Sequence[Fraction]], Fraction]) -> Callabl
     return lambda values: write_average(average([Fraction(value) for value in values]))
 
 
-def mode_of(values: Sequence[str]) -> str:
-    """Return the most frequent value; of equally frequent ones the first in the order of their UTF-8 bytes."""
-    return min(Counter(values).items(), key=lambda one: (-one[1], one[0].encode()))[0]
+def mode_of(values: Sequence[str]) -> str | None:
+    """Return the most frequent value; of equally frequent ones the first in the order of their UTF-8 bytes.
+
+    None where each value occurs once: any of them would be the value of one patient.
+    """
+    value, count = min(Counter(values).items(), key=lambda one: (-one[1], one[0].encode()))
+    return value if count > 1 else None
 
 
-AGGREGATES: Mapping[str, Callable[[Sequence[str]], str]] = {
+AGGREGATES: Mapping[str, Callable[[Sequence[str]], str | None]] = {
     "mean": _exact_numbers(mean_of),
     "median": _exact_numbers(median),
     MODE: mode_of,
@@ -330,7 +334,8 @@ def microaggregate(text: pl.Series, classes: NDArray[np.int64], aggregate: str) 
 
     *Guarantee*: the records of a class stay alike, so that what holds of classes still does. Against someone who knows
     all values of a class but one, nothing: the mean tells the last, the mode where it decides. A mode is the value of
-    at least one record of the class, and of all if all agree: it is as recorded then, and nobody can see that it is.
+    at least two records of the class, and of all if all agree: it is as recorded then, and nobody can see that it is.
+    Where no two records agree there is none.
     Not truthful: no record need have the mean shown, nor a particular one the mode. Cost: one pass over the records.
 
     ``classes``: (n_records,) class of each record, numbered from 0.
