@@ -35,7 +35,7 @@ def opened(folder, kind, records):
     """A release of records, in a folder, opened with the hierarchies that it does not have."""
     codes, _, ages, _ = KINDS[kind]
     release = cl.protect_trajectories(
-        cl.Trajectories.from_records(records), k=2, code_hierarchy=codes, age_hierarchy=ages
+        cl.Trajectories.from_records(records), k=2, code_hierarchy=codes, age_hierarchy=ages, accept_empty=True
     )
     release.write(folder / "out")
     given = {"code": codes, "age": ages} if kind == "file" else {}
