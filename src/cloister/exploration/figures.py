@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 SETS = ("constraints_satisfied", "constraints_preserved")
 MEAN = "mean loss of the quasi-identifiers"
-OF_AVERAGES = "mean distance of the quasi-identifiers from their averages"
 """What tables are compared by, whatever loss was minimized."""
+OF_AVERAGES = "mean distance of the quasi-identifiers from their averages"
+"""The same of MDAV, which has no labels: the two are not ranked together."""
 MEAN_OF_CLAIMS = "mean loss of the quasi-identifiers of patients and claims, by entropy"
 """What claims are compared by, whatever loss was minimized."""
 

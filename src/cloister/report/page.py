@@ -20,7 +20,7 @@ from cloister.shapes.registry import FORMS
 from .chart import Scatter, class_size_chart, in_order, risk_curve
 from .release_warnings import warnings_of
 from .sentences import accepted_words, columns_of, guarantee_sentences, of_codes, of_table, recorded_codes
-from .verdict_card import labels_overlap, lost_columns, recorded_columns
+from .verdict_card import labels_overlap, lost_columns, rank_recorded_columns
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
@@ -72,7 +72,7 @@ def environment() -> "Environment":
         "chart": class_size_chart,
         "risk_curve": risk_curve,
         "in_order": in_order,
-        "recorded": recorded_columns,
+        "recorded": rank_recorded_columns,
         "lost": lost_columns,
         "overlaps": labels_overlap,
         "name_few": name_few,

@@ -44,7 +44,7 @@ class LostColumn:
     stars: int | str | None = None
 
 
-def recorded_columns(manifest: AnyManifest, figures: Figures) -> RecordedColumns:
+def rank_recorded_columns(manifest: AnyManifest, figures: Figures) -> RecordedColumns:
     """Return the columns that are released as recorded, ranked by how far they single out records."""
     if manifest.form == "table" or manifest.form == "table_with_codes" or manifest.form == "table_with_terms":
         codes = codes_of(manifest)
