@@ -108,7 +108,7 @@ Released by cloister VERSION on DAY.
 
 GUARANTEE (VERIFIED)
 * Every combination of quasi-identifiers that occurs is shared by at least 4 records.
-Section 8 of report.html lists assumptions and limits.
+Section 7 of report.html lists assumptions and limits.
 
 FILES
   data.csv        the protected data, one record per line
