@@ -22,6 +22,7 @@ CODE_NAMES = re.compile(r"code|icd|diag|(^|_)dx|concept")
 NEARLY_ALL = 0.98  # share of the records that decides what a column holds
 UNIQUE_SHARE = 0.05  # categories are kinds of people if no more of the values than this occur in one record alone
 FEW, MANY_KINDS = 12, 60
+MOST_BARS = 12  # of a small picture of a column
 NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
 DATE = r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([ T].*)?)?"  # a day, with a time or without; or a month
 MOST_CODES = 10_000  # distinct values that are looked up in a classification
@@ -135,6 +136,28 @@ class Column:
     def are_kinds(self) -> bool:
         """Whether the column has few values, or a moderate number that each occur in several records."""
         return self.n_values <= FEW or (self.n_values <= MANY_KINDS and self.alone <= UNIQUE_SHARE)
+
+    @property
+    def kind(self) -> str:
+        """What the values are, in a word or two."""
+        if not self.n_values:
+            return "empty"
+        if self.are_numbers:
+            return "integers" if self.is_whole else "numbers"
+        return "dates" if self.mostly(DATE) else "categories" if self.n_values <= MANY_KINDS else "text"
+
+    def distribution(self) -> list[int]:
+        """Return records by values of equal width for numbers and days, else of the most frequent values."""
+        scale = self.numbers
+        if self.kind == "dates":
+            days = self.values.str.head(10).str.to_date(strict=False).to_physical()
+            scale = days.cast(pl.Float64).to_numpy().astype(np.float64)
+        known = np.isfinite(scale)
+        if self.kind == "empty" or not (self.are_numbers or self.kind == "dates") or not known.any():
+            return sorted(self.records.tolist(), reverse=True)[:MOST_BARS]
+        bars = min(MOST_BARS, int(known.sum()))
+        heights, _ = np.histogram(scale[known], bars, weights=self.records[known])
+        return [int(one) for one in heights]
 
     @cached_property
     def holds_codes(self) -> bool:

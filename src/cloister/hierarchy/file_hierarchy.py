@@ -24,6 +24,7 @@ from cloister.hierarchy.bound import BoundHierarchy, Hierarchy, require_cover, t
 Rows = Sequence[Sequence[str]]
 LINES_SHOWN = 5  # how many line numbers a message lists
 LABELS_SHOWN = 3  # how many labels a preview shows of a level
+GROUPS_DRAWN = 200
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class LevelPreview:
     smallest: int
     largest: int
     examples: tuple[str | None, ...] = field(repr=False)
+    sizes: tuple[int, ...] = ()  # records of each group, in the order of values; none where groups are too many to draw
 
 
 def preview(
@@ -132,7 +134,8 @@ def preview(
         for label, value in zip(labels, bound.values, strict=True):
             groups[label] += occurrences[value]
         least, most = min(groups.values(), default=0), max(groups.values(), default=0)
-        found.append(LevelPreview(level, len(groups), least, most, tuple(groups)[:LABELS_SHOWN]))
+        sizes = tuple(groups.values()) if len(groups) <= GROUPS_DRAWN else ()
+        found.append(LevelPreview(level, len(groups), least, most, tuple(groups)[:LABELS_SHOWN], sizes))
     return tuple(found)
 
 

@@ -27,15 +27,17 @@ from .glossary import link_terms
 from .work import Work, Works
 
 if TYPE_CHECKING:
+    from cloister.hierarchy.draft import HierarchyDraft
+
     from .data_read import DataRead
     from .job_state import JobState
 
 ENDING = ".j2"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MOST_FIELDS = 20_000
-TABLE_STEPS = ("data", "roles", "hierarchies", "promise", "explore", "release", "utility")
+TABLE_STEPS = ("data", "columns", "hierarchies", "promise", "explore", "release", "utility")
 OTHER_STEPS = ("data", "promise", "explore", "release")
-OF_TABLES = ("/roles", "/hierarchies", "/levels", "/utility")
+OF_TABLES = ("/columns", "/hierarchies", "/levels", "/utility")
 """Pages that other shapes have not: of a part of another shape, what is read is shown instead."""
 
 
@@ -109,7 +111,17 @@ class Application:
     verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
     # of the runs that made releases, by the same: for the custodian only, and no part of a release
     notes: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    drafts: dict[str, "HierarchyDraft"] = field(
+        default_factory=dict, repr=False
+    )  # hierarchies edited and not yet saved
     before: dict[str, Mapping[str, int]] = field(default_factory=dict, repr=False)  # class sizes of originals
+
+    def keep_draft(self, key: str, draft: "HierarchyDraft", most: int) -> None:
+        """Keep the draft of a hierarchy; of more than ``most`` the oldest is forgotten."""
+        self.drafts.pop(key, None)
+        self.drafts[key] = draft
+        while len(self.drafts) > most:
+            self.drafts.pop(next(iter(self.drafts)))
 
     @cached_property
     def data(self) -> "DataRead":
@@ -168,15 +180,16 @@ PAGES = {
     "POST /work/cancel": "work_pages.cancel",
     "GET /data": "data_pages.data",
     "POST /data": "data_pages.save_data",
-    "GET /roles": "data_pages.roles",
-    "POST /roles": "data_pages.save_roles",
-    "POST /roles/together": "data_pages.together",
-    "POST /roles/decide": "data_pages.decide",
+    "GET /columns": "column_pages.columns",
+    "POST /columns": "column_pages.save_columns",
+    "POST /columns/list": "column_pages.change_columns",
+    "POST /columns/decide": "column_pages.decide",
     "GET /hierarchies": "hierarchy_pages.hierarchies",
     "POST /hierarchies": "hierarchy_pages.save_hierarchies",
     "POST /hierarchies/preview": "hierarchy_pages.preview_one",
-    "GET /hierarchies/edit": "hierarchy_pages.edit",
-    "POST /hierarchies/edit": "hierarchy_pages.save_edited",
+    "GET /hierarchies/edit": "editor_pages.edit",
+    "POST /hierarchies/edit": "editor_pages.change_groups",
+    "POST /hierarchies/cuts": "editor_pages.change_cuts",
     "GET /promise": "promise_pages.promise",
     "POST /promise": "promise_pages.save_promise",
     "POST /promise/sentence": "promise_pages.sentence",

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError, NoSafeRelease
-from cloister.evidence.column import Guess
+from cloister.evidence.column import Column, Guess
+from cloister.evidence.hierarchies import propose_hierarchy
 from cloister.evidence.table import guess_table
 from cloister.exploration.running import files_named
 from cloister.hierarchy import Hierarchy, preview
@@ -74,6 +75,8 @@ class ColumnFacts:
     distinct: int = 0
     missing: int = 0
     alone: float = 0.0
+    kind: str = ""
+    bars: tuple[int, ...] = ()  # records by values, as a small picture shows them
     forms: tuple[str, ...] = ()
     signs: tuple[IdentifierSign, ...] = ()
 
@@ -191,6 +194,13 @@ class DataRead:
 
             key = f"levels {column} {version_of(state.text)} {stamp_of(state.path.parent, source)}"
             return self._once(key, make, is_small=True)
+
+    def propose(self, folder: Path, called: str, source: FileSource, column: str) -> str:
+        """Return the hierarchy that the content of a column suggests."""
+        read = self.source(folder, called, source)
+        with self.at(folder):
+            key = f"proposed {column} {stamp_of(folder, source)}"
+            return self._once(key, lambda: propose_hierarchy(read.frame[column]), is_small=True)
 
     def together(self, folder: Path, called: str, source: FileSource, columns: Sequence[str]) -> Separation | None:
         """Return how well some columns together distinguish records; None for no column."""
@@ -393,15 +403,18 @@ def _columns(read: Source, *, is_table: bool) -> tuple[tuple[ColumnFacts, ...], 
     n = max(1, texts.height)
     found = []
     for text in texts:
-        shapes = shapes_in(text.drop_nulls().unique()).value_counts(sort=True)
+        column = Column.of(text, "")
+        shapes = shapes_in(column.values).value_counts(sort=True)
         found.append(
             ColumnFacts(
                 text.name,
                 guesses.get(text.name),
-                text.drop_nulls().n_unique(),
+                column.n_values,
                 text.null_count(),
-                float((text.is_unique() & text.is_not_null()).sum()) / n,
-                tuple(shapes[text.name].head(3).to_list()),
+                float((column.records == 1).sum()) / n,
+                column.kind,
+                tuple(column.distribution()),
+                tuple(shapes[shapes.columns[0]].head(3).to_list()),
                 tuple(sign for sign in signs if sign.column == text.name),
             )
         )

@@ -1,17 +1,13 @@
-"""Pages on generalization hierarchies: builders and files, previews of their levels, and an editor of groups."""
+"""The page on generalization hierarchies: builders and files, with a preview of the levels of each column."""
 
-import csv
-import io
 from collections.abc import Mapping
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from cloister.errors import CloisterError, InputError
-from cloister.hierarchy import check_rows, describe_builders
+from cloister.hierarchy import describe_builders
 from cloister.hierarchy.file_hierarchy import LevelPreview
-from cloister.io import distinct_values, write_private
 from cloister.pipeline.table_request import BOUNDS
-from cloister.pipeline.tables import TableInMemory
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, read_part, save_job, seen_or_refuse
@@ -19,7 +15,7 @@ from .folder import HIERARCHY
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
 
 MORE = ("hierarchies", "missing_as")
-MOST_EDITED, MOST_FILES = 2_000, 200
+MOST_FILES = 200
 
 
 def split_bounds(spec: str) -> tuple[str, str, str]:
@@ -38,12 +34,12 @@ def _read_hierarchy(visit: RequestContext, place: int, column: str) -> str:
     """What the form says of a column: ``HIERARCHY`` or ``HIERARCHY@LOW-HIGH``; an end that is left open is the last."""
     spec, low, high = (visit.say(f"{name}-{place}").strip() for name in ("spec", "low", "high"))
     if low and not high:
-        high = str(max(len(_levels(visit, column, spec)[0]) - 1, 0))
+        high = str(max(len(preview_of(visit, column, spec)[0]) - 1, 0))
     return f"{spec}@{low or 0}-{high}" if high else spec
 
 
-def _levels(visit: RequestContext, column: str, spec: str) -> tuple[tuple[LevelPreview, ...], str]:
-    """What the levels of one column do to its values, or why there are none."""
+def preview_of(visit: RequestContext, column: str, spec: str) -> tuple[tuple[LevelPreview, ...], str]:
+    """Return what the levels of one column do to its values, or why there are none."""
     state = visit.state
     section = {**state.section(visit.part), "qi": {column: spec}}
     section = {
@@ -67,7 +63,7 @@ def hierarchies(
     rows = []
     for place, (column, spec) in enumerate(section.get("qi", {}).items()):
         typed = _read_hierarchy(visit, place, column) if visit.form else str(spec)
-        levels, wrong = _levels(visit, column, typed)
+        levels, wrong = preview_of(visit, column, typed)
         rows.append(
             {
                 "column": column,
@@ -92,8 +88,8 @@ def preview_one(visit: RequestContext) -> Response:
     place = int(visit.say("place")) if visit.say("place").isdigit() else -1
     if not 0 <= place < len(columns):
         raise InputError("There is no such column any more. Load the page again.")
-    levels, wrong = _levels(visit, columns[place], _read_hierarchy(visit, place, columns[place]))
-    return visit.shown("levels_of_one", levels=levels, error=wrong, values=bool(visit.say("values")), place=place)
+    levels, wrong = preview_of(visit, columns[place], _read_hierarchy(visit, place, columns[place]))
+    return visit.shown("levels_drawn", levels=levels, error=wrong, values=bool(visit.say("values")), place=place)
 
 
 def save_hierarchies(visit: RequestContext) -> Response:
@@ -106,71 +102,10 @@ def save_hierarchies(visit: RequestContext) -> Response:
             column: _read_hierarchy(visit, place, column) for place, column in enumerate(section.get("qi", {}))
         }
         if not section["qi"]:
-            raise InputError("No column is a quasi-identifier yet. Choose one among the roles.")
-        wrong = {column: text for column, spec in section["qi"].items() if (text := _levels(visit, column, spec)[1])}
+            raise InputError("No column is a quasi-identifier yet. Choose one on the page Columns.")
+        wrong = {column: text for column, spec in section["qi"].items() if (text := preview_of(visit, column, spec)[1])}
         if wrong:
             return hierarchies(visit, wrong, "", 400)
         return save_job(visit, state.with_section(visit.part, section), "promise")
     except CloisterError as error:
         return hierarchies(visit, errors_of(error), in_words(error), status_of(error))
-
-
-def _column(visit: RequestContext) -> tuple[str, str]:
-    rows = list(visit.state.section(visit.part).get("qi", {}).items())
-    place = int(visit.say("place")) if visit.say("place").isdigit() else -1
-    if not 0 <= place < len(rows):
-        raise InputError("There is no such column any more. Go back to the hierarchies.")
-    return rows[place][0], str(rows[place][1])
-
-
-def edit(visit: RequestContext, rows: list[list[str]] | None = None, problem: str = "", status: int = 200) -> Response:
-    """Show the labels of every value of a column at every level, to be changed; values are shown here, as they must."""
-    column, spec = _column(visit)
-    prepared = visit.app.data.prepared(visit.state, visit.part)
-    assert isinstance(prepared, TableInMemory)
-    if rows is None:
-        values = distinct_values(prepared.source.frame[column])
-        bound = prepared.request.quasi_identifiers[column].hierarchy.bind(column, values)
-        rows = [[label or "" for label in row] for row in zip(*bound.labels, strict=True)]
-    if len(rows) > MOST_EDITED:
-        raise InputError(
-            f"The column has {len(rows):,} values, more than the {MOST_EDITED:,} that are edited here. Write a file of "
-            "the hierarchy with cloister hierarchy build, and name it."
-        )
-    return job_page(
-        visit,
-        "hierarchies_edit",
-        status,
-        column=column,
-        spec=spec,
-        rows=rows,
-        problem=problem,
-        place=visit.say("place"),
-    )
-
-
-def save_edited(visit: RequestContext) -> Response:
-    """Write an edited hierarchy to a new file next to the job, and use it."""
-    column, spec = _column(visit)
-    width, height = (int(visit.say(name)) if visit.say(name).isdigit() else 0 for name in ("width", "height"))
-    rows = [
-        [visit.say(f"l-{row}-{level}").strip() for level in range(width)] for row in range(min(height, MOST_EDITED))
-    ]
-    if visit.say("more"):
-        return edit(visit, [[*row[:-1], row[-2] if width > 1 else "*", row[-1]] for row in rows])
-    if problems := check_rows(rows):
-        return edit(visit, rows, " ".join(problem.message for problem in problems), 400)
-    state, written = visit.state, io.StringIO()
-    csv.writer(written, delimiter=";", lineterminator="\n").writerows(rows)
-    folder = state.path.parent / "hierarchies"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    number = 1 + sum(1 for _ in folder.glob("edited-*.csv"))
-    while (path := folder / f"edited-{number:03d}.csv").exists():
-        number += 1
-    section = state.section(visit.part)
-    _, low, high = split_bounds(spec)
-    bounds = f"@{low}-{high}" if low else ""
-    section["qi"] = {**section["qi"], column: f"hierarchies/{path.name}{bounds}"}
-    write_private(path, written.getvalue().encode())
-    state.with_content(state.with_section(visit.part, section)).save(visit.say("version"))
-    return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)

@@ -12,7 +12,8 @@ from cloister.shapes.protocol import Rows
 
 from .app import RequestContext, address, status_of
 from .check_pages import key_of
-from .data_pages import BULK, job_page, save_job
+from .column_pages import BULK
+from .data_pages import job_page, save_job
 from .forms import Spec, bind_fields, errors_of, fill_section, in_words, specs_of_record
 from .job_state import Conflict, load_job, undo, without_part
 from .work import Work

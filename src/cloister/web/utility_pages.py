@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from starlette.responses import Response
 
-from cloister.recipients.utility_comparison import Conditions, beside_original
+from cloister.recipients.utility_comparison import Beside, Conditions, beside_original
 
 from .app import RequestContext
 from .check_pages import verdict_of
@@ -15,17 +15,28 @@ FAR = (0.05, 0.2, 0.5)
 """How far off a count is: shares of what it was before."""
 
 
+def is_released(visit: RequestContext) -> bool:
+    """Whether the job of the page has a release in the folder of the application."""
+    out = visit.state.path.parent / visit.state.job.output
+    return (out / visit.part).is_dir() and out.resolve().is_relative_to(visit.app.folder.path)
+
+
+def compare_release(visit: RequestContext) -> tuple[Beside | None, str]:
+    """Return the table of the page with its verified release; None, and why, if there is none."""
+    if not is_released(visit):
+        return None, ""
+    out = visit.state.path.parent / visit.state.job.output
+    found, folder = verdict_of(visit, out), out / visit.part
+    if found.failures:
+        return None, found.failures[0]
+    return visit.app.data.beside(visit.state, visit.part, folder, partial(beside_original, folder)), ""
+
+
 def utility(visit: RequestContext) -> Response:
     """Show the remaining information about the protected columns in a release of the job."""
-    state, part = visit.state, visit.part
-    out = state.path.parent / state.job.output
-    folder = out / part
-    if not folder.is_dir() or not out.resolve().is_relative_to(visit.app.folder.path):
-        return job_page(visit, "utility", beside=None, problem="")
-    found = verdict_of(visit, out)
-    if found.failures:
-        return job_page(visit, "utility", beside=None, problem=found.failures[0])
-    beside = visit.app.data.beside(state, part, folder, partial(beside_original, folder))
+    beside, problem = compare_release(visit)
+    if beside is None:
+        return job_page(visit, "utility", beside=None, problem=problem)
     names = list(beside.asked)
     chosen = [name for name in (visit.say("a"), visit.say("b")) if name in beside.asked]
     one, other = chosen if len(set(chosen)) == 2 else (names * 2)[:2]

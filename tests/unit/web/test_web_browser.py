@@ -101,7 +101,7 @@ class Reader:
             page.screenshot(path=f"{PICTURES}/{name}.png", clip={"x": 0, "y": 0, **WIDE})
         page.set_viewport_size(NARROW)
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], f"{name} is wider than 400 px"
-        if PICTURES and name in ("ui-roles", "ui-promise", "ui-check"):
+        if PICTURES and name in ("ui-columns", "ui-promise", "ui-check"):
             page.screenshot(path=f"{PICTURES}/{name}-narrow.png", clip={"x": 0, "y": 0, **NARROW})
         page.set_viewport_size(WIDE)
 
@@ -165,8 +165,8 @@ def test_a_custodian_from_a_file_never_seen_to_a_verified_release(reading, patie
     reader.look("ui-start")
     reader.click("text=patients.csv", "/new")
     reader.look("ui-new")
-    reader.click("text=Suggest settings", "/roles")
-    reader.look("ui-roles")
+    reader.click("text=Suggest settings", "/columns")
+    reader.look("ui-columns")
     reader.click("text=Save and continue", "/hierarchies")
     reader.look("ui-hierarchies")
     reader.click("text=Save and continue", "/promise")
@@ -205,7 +205,7 @@ def test_a_statistician_looks_at_what_a_stricter_promise_costs(reading, patients
     reader = reading(patients)
     page = reader.page
     reader.click("text=patients.csv", "/new")
-    reader.click("text=Suggest settings", "/roles")
+    reader.click("text=Suggest settings", "/columns")
     page.click("nav.steps >> text=Explore")
     page.wait_for_url(re.compile("/explore"))
     reader.look("ui-explore")
@@ -235,15 +235,19 @@ def test_a_statistician_looks_at_what_a_stricter_promise_costs(reading, patients
     reader.done()
 
 
-def test_promises_and_roles_follow_what_is_typed(reading, patients):
+def test_promises_and_columns_follow_what_is_typed(reading, patients):
     """The sentence, the levels of a hierarchy and the separation change while they are edited, not yet saved."""
     reader = reading(patients)
     page = reader.page
     reader.click("text=patients.csv", "/new")
-    reader.click("text=Suggest settings", "/roles")
+    reader.click("text=Suggest settings", "/columns")
     job = (patients / "patients.toml").read_text()
     page.select_option("#role-5", "drop")
     page.wait_for_selector("text=4 quasi-identifiers")
+    page.type("#find", "diag")
+    page.wait_for_selector("#role-5", state="detached")
+    assert page.input_value("#find") == "diag"
+    assert page.locator(".spine tbody tr").count() == 1
     reader.go("/hierarchies?job=patients.toml")
     page.fill("#spec-0", "interval:nothing")
     page.wait_for_selector("#levels-0 .error")
@@ -333,7 +337,7 @@ def test_a_custodian_without_a_mouse(reading, patients):
     page.wait_for_url(re.compile("/new"))
     steps = ["/hierarchies", "/promise", "/release"]
     for text, then in (
-        ("Suggest settings", "/roles"),
+        ("Suggest settings", "/columns"),
         *(("Save and continue", step) for step in steps),
         ("Protect and verify", "/check"),
     ):
@@ -348,7 +352,7 @@ def test_a_custodian_without_scripts(reading, patients):
     reader = reading(patients, java_script_enabled=False)
     page = reader.page
     reader.click("text=patients.csv", "/new")
-    reader.click("text=Suggest settings", "/roles")
+    reader.click("text=Suggest settings", "/columns")
     for then in ("/hierarchies", "/promise", "/release"):
         reader.click("text=Save and continue", then)
     reader.click("text=Protect and verify", "/check")
@@ -395,8 +399,8 @@ def test_long_names_and_many_columns(reading, tmp_path):
     reader = reading(folder)
     reader.click("text=wide.csv", "/new")
     reader.look()
-    reader.click("text=Suggest settings", "/roles")
-    for path in ("/data", "/roles", "/hierarchies", "/promise", "/release", "/explore"):
+    reader.click("text=Suggest settings", "/columns")
+    for path in ("/data", "/columns", "/hierarchies", "/promise", "/release", "/explore"):
         reader.go(f"{path}?job=wide.toml")
         reader.look()
     reader.done()

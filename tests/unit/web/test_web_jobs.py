@@ -25,7 +25,7 @@ from cloister.web.server import prepare
 def made(window, shape="table"):
     """The page that follows a first job of a shape, and the name of the job."""
     job = f"{SHAPED[shape]}.toml"
-    page = window.get("/roles" if shape == "table" else "/promise", job=job)
+    page = window.get("/columns" if shape == "table" else "/promise", job=job)
     assert page.status_code == 200, page.text
     return page, job
 
@@ -41,7 +41,7 @@ def test_a_job_made_by_pages_does_the_same_from_the_command_line(window, shape, 
     """From a file never seen to a verified release in six steps at most; the job makes the same bytes again."""
     page, job = made(window, shape)
     steps = 2
-    for action in ("/roles", "/hierarchies", "/promise"):
+    for action in ("/columns", "/hierarchies", "/promise"):
         if f'action="{action}"' in page.text:
             quick = {"f:plan.risk.draws": "1000", "f:plan.risk.repeats": "10"} if shape == "claims" else {}
             page, steps = stepped(window, page, action, **quick), steps + 1
@@ -83,7 +83,7 @@ def test_the_command_that_is_shown_makes_the_same_bytes(window, monkeypatch, cap
     import shlex
 
     page, _ = made(window)
-    page = stepped(window, page, "/roles")
+    page = stepped(window, page, "/columns")
     page = stepped(
         window, stepped(window, page, "/hierarchies"), "/promise", **{"f:suppression": "0.1", "f:weight:0": "3"}
     )
@@ -102,9 +102,9 @@ def test_every_setting_stands_on_a_page(window, shape):
     """Whatever a job may say of a shape, a page asks for: a new setting is there at once."""
     _, job = made(window, shape)
     pages = "".join(
-        window.get(path, job=job).text for path in ("/data", "/roles", "/hierarchies", "/promise", "/release")
+        window.get(path, job=job).text for path in ("/data", "/columns", "/hierarchies", "/promise", "/release")
     )
-    # by column among the roles, and one choice for all undecided columns
+    # by column among the columns, and one choice for all undecided columns
     elsewhere = {"table": {"qi", "drop", "sensitive", "keep", "patient", "undecided"}}.get(shape, set())
     asked = {one.word for one in settings_of(SHAPES[shape].options) if one.key is not None} - elsewhere
 
@@ -127,7 +127,7 @@ def test_undecided_columns_are_decided_on_a_page_before_anything_is_protected(wi
     assert "undecided, so nothing is released" in ran.text
     assert not (window.folder / "patients-release").exists()
 
-    page = stepped(window, page, "/roles/decide", undecided="drop")
+    page = stepped(window, page, "/columns/decide", undecided="drop")
     assert 'undecided = ["drop"]' in (window.folder / "open.toml").read_text()
     assert "undecided</h2>" not in page.text
     assert "Verified just now" in window.wait(stepped(window, page, "/release/run")).text
@@ -175,16 +175,62 @@ def test_what_is_announced_is_what_runs(window, monkeypatch, capsys):
 
 
 def test_a_column_that_is_no_role_any_more_is_undecided(window):
-    """On the page of roles one column can be left undecided, or all be decided by one choice."""
+    """On the page of columns one column can be left undecided, or all be decided by one choice."""
     page, job = made(window)
     places = [place for place in range(30) if f'name="role-{place}"' in page.text]
-    stepped(window, page, "/roles", **{f"role-{places[-1]}": ""}, undecided="sensitive")
+    stepped(window, page, "/columns", **{f"role-{places[-1]}": ""}, undecided="sensitive")
     assert 'undecided = ["sensitive"]' in (window.folder / job).read_text()
 
-    page = window.get("/roles", job=job)
+    page = window.get("/columns", job=job)
     assert '<option value="sensitive" selected>release as recorded (sensitive)</option>' in page.text
-    stepped(window, page, "/roles", undecided="")
+    stepped(window, page, "/columns", undecided="")
     assert "undecided" not in (window.folder / job).read_text().partition("[protect.qi]")[0].replace("# ", "")
+
+
+def test_alerts_and_bulk_changes_set_roles_without_saving(window):
+    """A button of an alert, or one role for all columns shown, changes the form; the job file stays as it is."""
+    page, job = made(window)
+    before = (window.folder / job).read_text()
+    form = window.form_of(page, "/columns")
+    names = re.findall(r'<label for="role-\d+">([^<]+)</label>', page.text)
+    place = names.index("diagnosis")
+    unsaved = window.post("/columns/list", {**form, f"role-{place}": ""})
+    assert "1 column is undecided. Nothing" in unsaved.text
+    fix = plain(re.search(r'name="fix" value="(drop:[\d,]+)"', unsaved.text)[1])
+    assert fix == f"drop:{place}"
+    fixed = window.post("/columns/list", {**form, f"role-{place}": "", "fix": fix})
+    assert "column is undecided. Nothing" not in fixed.text
+    shown = window.post("/columns/list", {**form, "set": "shown", "set-role": "drop", "shown": ["0", str(place)]})
+    chosen = window.form_of(shown, "/columns")
+    assert [chosen["role-0"], chosen[f"role-{place}"]] == ["drop", "drop"]
+    assert (window.folder / job).read_text() == before
+    stepped(window, shown, "/columns", **{f"role-{place}": "keep"})
+    assert (window.folder / job).read_text() != before
+
+
+def test_a_search_hides_rows_and_keeps_their_roles(window):
+    """Columns that a search or filter hides are saved with the role that they have."""
+    page, _job = made(window)
+    form = window.form_of(page, "/columns")
+    found = window.post("/columns/list", {**form, "find": "AGE", "sort": "name"})
+    assert re.findall(r'<label for="role-\d+">([^<]+)</label>', found.text) == ["age"]
+    assert {key: value for key, value in window.form_of(found, "/columns").items() if key.startswith("role-")} == {
+        key: value for key, value in form.items() if key.startswith("role-")
+    }
+    none = window.post("/columns/list", {**form, "show": "codes"})
+    assert "No column is shown" in none.text
+
+
+def test_columns_show_their_distribution_before_and_after(window):
+    """Once the job has a release, bars of the release stand in those of the original."""
+    page, job = made(window)
+    assert 'class="after"' not in page.text
+    assert "Show the release" not in page.text
+    for action in ("/columns", "/hierarchies", "/promise"):
+        page = stepped(window, page, action)
+    window.wait(stepped(window, page, "/release/run"))
+    page = window.get("/columns", job=job, after="1")
+    assert page.text.count('class="before"') > page.text.count('class="after"') > 0
 
 
 def test_every_key_of_a_plan_stands_on_a_page(window):
@@ -279,15 +325,15 @@ def test_undo_goes_back_step_by_step(window):
 def test_data_that_changed_are_noticed(window):
     """A form of the file as it was is refused, and the file is read again."""
     _, job = made(window)
-    page = window.get("/roles", job=job)
+    page = window.get("/columns", job=job)
     with (window.folder / "patients.csv").open("a") as file:
         file.write("M9999999,Patient X,44,F,60610,White,2025-01-01,J90\n")
-    refused = stepped(window, page, "/roles")
+    refused = stepped(window, page, "/columns")
 
     assert refused.status_code == 409
     assert "file changed" in refused.text
     assert "301" in window.get("/data", job=job).text
-    assert stepped(window, window.get("/roles", job=job), "/roles").status_code == 200
+    assert stepped(window, window.get("/columns", job=job), "/columns").status_code == 200
 
 
 def test_a_file_that_is_gone_is_said(window):
@@ -352,7 +398,7 @@ def test_a_job_written_by_hand_is_taken_with_all_it_says(window):
     )
     (window.folder / "own.toml").write_text(text)
     before = load_job(window.folder / "own.toml").content
-    for path in ("/roles", "/hierarchies", "/promise"):
+    for path in ("/columns", "/hierarchies", "/promise"):
         page = stepped(window, window.get(path, job="own.toml"), path)
         assert page.status_code == 200, path
     after = load_job(window.folder / "own.toml").content
@@ -370,7 +416,7 @@ def test_the_parts_of_a_job_are_edited_apart(window):
 
     shutil.copy(str(files("cloister.cli").joinpath("demo.toml")), window.folder / "job.toml")
     for part, path in (
-        ("patients", "/roles"),
+        ("patients", "/columns"),
         ("codes", "/promise"),
         ("trajectories", "/promise"),
         ("claims", "/promise"),
@@ -473,7 +519,7 @@ def test_pages_of_tables_lead_on_for_parts_of_other_shapes(window):
     """What is read is shown in their place; a part that is gone is said to be."""
     window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
     version = load_job(window.folder / "patients.toml").version
-    for path in ("/roles", "/hierarchies", "/levels", "/utility"):
+    for path in ("/columns", "/hierarchies", "/levels", "/utility"):
         answer = window.get(path, job="patients.toml", part="codes")
         assert (answer.status_code, answer.url.path) == (200, "/data")
     undone = window.post("/undo", {"job": "patients.toml", "part": "codes", "version": version, "step": "data"})
@@ -516,25 +562,6 @@ def test_a_database_that_cannot_be_read_is_refused(window, url, query, words):
     assert page.status_code == 400
     assert words in page.text
     assert "hunter2" not in re.sub(r'value="[^"]*"', "", page.text)
-
-
-def test_groups_are_edited_by_hand(window):
-    """A hierarchy becomes a file with the labels that were typed; what does not nest is refused."""
-    _, job = made(window)
-    place = list(load_job(window.folder / job).content["protect"][0]["qi"]).index("ethnicity")
-    page = window.get("/hierarchies/edit", job=job, place=str(place))
-    page = stepped(window, page, "/hierarchies/edit", more="1")
-    form = window.form_of(page, "/hierarchies/edit")
-    height = int(form["height"])
-    grouped = {f"l-{row}-1": "one" if row < 2 else "other" for row in range(height)}
-    wrong = window.post("/hierarchies/edit", {**form, **grouped, "l-0-2": "not the root"})
-    right = window.post("/hierarchies/edit", {**form, **grouped})
-
-    assert wrong.status_code == 400
-    assert right.status_code == 200
-    assert "hierarchies/edited-001.csv" in (window.folder / job).read_text()
-    rows = (window.folder / "hierarchies" / "edited-001.csv").read_text().splitlines()
-    assert {row.split(";")[1] for row in rows} == {"one", "other"}
 
 
 @pytest.mark.parametrize("is_asked", [False, True])

@@ -151,7 +151,7 @@ def test_a_window_without_a_session_is_told_where_a_new_link_is(served):
     assert offered == []  # the link that was printed has not been used
     first = opened(served)
     page = stranger(served).get(served.address)
-    stranger(served).get("/roles")
+    stranger(served).get("/columns")
     (link,) = offered
 
     assert (page.status_code, "This link was used" in page.text) == (403, True)
@@ -325,7 +325,7 @@ def test_a_job_cannot_read_or_write_outside(window, what):
         f'name = "x"\noutput = "x"\nk = 5\n[sources.p]\n{source}\n[[protect]]\nshape = "table"\nsource = "p"\n'
         f'undecided = ["drop"]\n{extra}[protect.qi]\n{hierarchy}\n'
     )
-    for path in ("/data", "/roles", "/hierarchies", "/promise", "/release", "/levels"):
+    for path in ("/data", "/columns", "/hierarchies", "/promise", "/release", "/levels"):
         assert "SECRET-VALUE" not in window.get(path, job="job.toml", values="1").text
     assert "outside this folder" in window.get("/release", job="job.toml").text
     version = re.search(r'name="version" value="(\w+)"', window.get("/release", job="job.toml").text)[1]
@@ -389,7 +389,7 @@ def test_no_value_where_it_does_not_belong(window):
     assert not there(asked.partition("</title>")[0])
     assert not there(str(answer.url))
     assert not there(str(answer.headers))
-    for path in ("/new", "/data", "/roles", "/hierarchies", "/promise", "/release", "/explore", "/levels"):
+    for path in ("/new", "/data", "/columns", "/hierarchies", "/promise", "/release", "/explore", "/levels"):
         page = window.get(path, file="patients.csv", job="patients.toml").text  # the switch falls back on the next page
         assert not there(page), path
 

@@ -11,7 +11,7 @@ from tests.unit.web.test_web_jobs import made, stepped
 def released(window):
     """A window after the first job of the table was protected."""
     page, _ = made(window)
-    for action in ("/roles", "/hierarchies", "/promise"):
+    for action in ("/columns", "/hierarchies", "/promise"):
         page = stepped(window, page, action)
     assert "Verified just now" in window.wait(stepped(window, page, "/release/run")).text
     return window

@@ -1,0 +1,90 @@
+"""A hierarchy that is edited by hand: items are grouped, groups are named and taken apart, and levels always nest."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from cloister.errors import InputError
+from cloister.hierarchy.bound import ROOT
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DraftGroup:
+    """A group of a level: its label, its items (labels of the level below, values at level 1) and its records."""
+
+    label: str
+    items: tuple[tuple[str, int], ...]  # each item with its records
+
+    @property
+    def records(self) -> int:
+        """The number of records of the group."""
+        return sum(count for _, count in self.items)
+
+
+@dataclass(frozen=True)
+class HierarchyDraft:
+    """Rows of a hierarchy: for each value its labels from fine to coarse; the last one is the root.
+
+    Every change returns a draft in which levels nest: the values of a label share their next label.
+
+    Examples
+    --------
+    >>> draft = HierarchyDraft.of([["a", "*"], ["b", "*"], ["c", "*"]])
+    >>> draft.add_level().put_together(1, ["a", "b"], "first").rows
+    (('a', 'first', '*'), ('b', 'first', '*'), ('c', 'c', '*'))
+    """
+
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[str]]) -> "HierarchyDraft":
+        """Return the draft of a legal hierarchy."""
+        return cls(tuple(tuple(row) for row in rows))
+
+    @property
+    def n_levels(self) -> int:
+        """The number of levels between the values and the root."""
+        return len(self.rows[0]) - 2 if self.rows else 0
+
+    def groups(self, level: int, records: Mapping[str, int]) -> list[DraftGroup]:
+        """Return the groups of a level, from 1, in the order of the rows; ``records``: of each value."""
+        found: dict[str, dict[str, int]] = {}
+        for row in self.rows:
+            items = found.setdefault(row[level], {})
+            items[row[level - 1]] = items.get(row[level - 1], 0) + records.get(row[0], 0)
+        return [DraftGroup(label, tuple(items.items())) for label, items in found.items()]
+
+    def put_together(self, level: int, items: Collection[str], name: str) -> "HierarchyDraft":
+        """Group items of a level under a name; a group of that name is joined."""
+        self._require(level)
+        chosen = [row for row in self.rows if row[level - 1] in items]
+        if not chosen:
+            raise InputError("No value is selected. Select the values or groups that belong together.")
+        if not name.strip():
+            raise InputError("The group has no name. Give it the label that is released.")
+        # the group takes the coarser labels of one of its rows: else they would no longer be shared
+        named = next((row for row in self.rows if row[level] == name), chosen[0])
+        moved = {row: (*row[:level], name, *named[level + 1 :]) for row in chosen}
+        return HierarchyDraft(tuple(moved.get(row, row) for row in self.rows))
+
+    def take_apart(self, level: int, items: Collection[str]) -> "HierarchyDraft":
+        """Make a group of its own of each item."""
+        self._require(level)
+        found = self
+        for item in dict.fromkeys(row[level - 1] for row in self.rows if row[level - 1] in items):
+            found = found.put_together(level, [item], item)
+        return found
+
+    def add_level(self) -> "HierarchyDraft":
+        """Add a level below the root, with the groups of the level before."""
+        return HierarchyDraft(tuple((*row[:-1], row[-2], row[-1]) for row in self.rows))
+
+    def remove_level(self, level: int) -> "HierarchyDraft":
+        """Remove a level between the values and the root."""
+        self._require(level)
+        return HierarchyDraft(tuple((*row[:level], *row[level + 1 :]) for row in self.rows))
+
+    def _require(self, level: int) -> None:
+        if not 1 <= level <= self.n_levels:
+            raise InputError(f"The hierarchy has no level {level} between the values and {ROOT}. Add one first.")

@@ -1,0 +1,171 @@
+"""The page on the columns of a table: the role of each, alerts, and how well quasi-identifiers distinguish records."""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from cloister.errors import CloisterError, InputError
+from cloister.settings.declaration import Given, Keywords
+
+from .app import RequestContext, status_of
+from .columns_table import ROLES, SORTS, ColumnsView, alerts_of, bars_after, counts_of, rows_of
+from .data_pages import job_page, read_part, save_job, seen_or_refuse, source_of
+from .data_read import FirstRecords
+from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
+from .job_state import JobState
+from .utility_pages import compare_release, is_released
+
+LISTS = ("sensitive", "keep", "drop")
+BULK = {
+    "": "stop with an error (default)",
+    "drop": "drop",
+    "sensitive": "release as recorded (sensitive)",
+    "keep": "release as recorded",
+    "quasi-identifier": "treat as quasi-identifiers",
+}
+"""What becomes of the undecided columns of a part, by the word of the setting."""
+
+HAND_ROLES = ("id", "patient", "codes")
+"""Roles that one column at most has."""
+
+
+def role_of(state: JobState, part: str, column: str, guess: str) -> str:
+    """Return the role of a column in a job, or the suggested role if the job has none."""
+    section = state.section(part)
+    source = state.content["sources"][section["source"]]
+    if column == source.get("id"):
+        return "id"
+    for key, role in (("patient", "patient"), ("codes", "codes")):
+        if column == section.get(key):
+            return role
+    for key in LISTS:
+        if column in section.get(key, []):
+            return key
+    if column in section.get("qi", {}):
+        return "quasi-identifier"
+    is_new = not any(section.get(key) for key in ("qi", *LISTS))
+    return guess if is_new else ""
+
+
+def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
+    """The role of each column: of the form, with the change that a button of it makes, else of the job."""
+    if not visit.form:
+        guesses = [one.guess.role if one.guess and one.guess.role in ROLES else "" for one in sample.columns]
+        named = zip(sample.columns, guesses, strict=True)
+        return [role_of(visit.state, visit.part, one.name, guess) for one, guess in named]
+    chosen = [visit.say(f"role-{place}") for place in range(len(sample.columns))]
+    role, _, places = visit.say("fix").partition(":")
+    changed = places.split(",") if places else []
+    if visit.say("set"):
+        role, changed = visit.say("set-role"), visit.every("selected" if visit.say("set") == "selected" else "shown")
+    for place in changed:
+        if place.isdigit() and int(place) < len(chosen) and role in ROLES:
+            chosen[int(place)] = role
+    return chosen
+
+
+def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, str]) -> dict[str, object]:
+    """What the table of columns shows."""
+    chosen = _chosen(visit, sample)
+    bulk = visit.say("undecided") if visit.form else bulk_of(visit.state.section(visit.part))
+    view = ColumnsView(*(visit.say(name) for name in ("find", "show", "sort")))
+    called, source, _ = source_of(visit.state.job, visit.part)
+    names = [one.name for one, role in zip(sample.columns, chosen, strict=True) if role == "quasi-identifier"]
+    hierarchies = {name: _hierarchy(visit, sample, name) for name in names}
+    rows = rows_of(sample.columns, chosen, hierarchies, bulk, view)
+    beside, unread = compare_release(visit) if visit.say("after") else (None, "")
+    selected = set() if visit.say("set") else set(visit.every("selected"))
+    return {
+        "sample": sample, "rows": rows, "counts": counts_of(rows), "alerts": list(alerts_of(rows, bulk)), "view": view,
+        "roles": ROLES, "sorts": SORTS, "selected": selected, "wrong": errors,
+        "is_released": is_released(visit), "compared": bars_after(rows, beside), "unread": unread,
+        "together": visit.app.data.together(visit.state.path.parent, called, source, names),
+    }  # fmt: skip
+
+
+def _hierarchy(visit: RequestContext, sample: FirstRecords, column: str) -> str:
+    """The hierarchy of a quasi-identifier: of the job, else as suggested by name and content, else by content."""
+    chosen = visit.state.section(visit.part).get("qi", {}).get(column)
+    guess = next(one.guess for one in sample.columns if one.name == column)
+    if suggested := chosen or (guess and guess.hierarchy):
+        return str(suggested)
+    called, source, _ = source_of(visit.state.job, visit.part)
+    return visit.app.data.propose(visit.state.path.parent, called, source, column)
+
+
+def columns(
+    visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
+) -> Response:
+    """Show every column with its suggested and its chosen role."""
+    sample, section = read_part(visit), visit.state.section(visit.part)
+    specs = only(specs_of_shape("table"), ("accept",))
+    section = fill_section(specs, section, visit.form) if visit.form else section
+    return job_page(
+        visit, "columns", status, **_content(visit, sample, errors or {}), entries=bind_fields(specs, section, errors),
+        problem=problem or sample.problem, bulk=BULK, bulk_chosen=bulk_of(section),
+    )  # fmt: skip
+
+
+def change_columns(visit: RequestContext) -> Response:
+    """Show the columns with the change that a button or filter makes; nothing is saved yet."""
+    if not visit.is_partial:
+        return columns(visit)
+    return visit.shown("columns_list", 200, part=visit.part, **_content(visit, read_part(visit), {}))
+
+
+def bulk_of(section: Keywords) -> str:
+    """Return the decision on all undecided columns in a section of a job; "" if it has none."""
+    return next((word for word in reversed(section.get("undecided", ())) if word in BULK), "")
+
+
+def decide(visit: RequestContext) -> Response:
+    """Save the decision on undecided columns, and go back to the page that asked for it."""
+    return save_job(visit, visit.state.with_section(visit.part, _with_bulk(visit)), "release")
+
+
+def _with_bulk(visit: RequestContext) -> Given:
+    section, word = dict(visit.state.section(visit.part)), visit.say("undecided")
+    if word not in BULK:
+        raise InputError("Undecided columns can be dropped, sensitive, kept or quasi-identifiers.")
+    of_columns = [one for one in section.get("undecided", ()) if one not in BULK]
+    section["undecided"] = [*of_columns, *([word] if word else [])]
+    return {key: value for key, value in section.items() if key != "undecided" or value}
+
+
+def save_columns(visit: RequestContext) -> Response:
+    """Save the role of each column."""
+    sample, state = read_part(visit), visit.state
+    try:
+        seen_or_refuse(visit, sample.stamp)
+        chosen = {one.name: visit.say(f"role-{place}") for place, one in enumerate(sample.columns)}
+        for role in HAND_ROLES:
+            if (several := [column for column, one in chosen.items() if one == role])[1:]:
+                raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])
+        if strange := {*chosen.values()} - ROLES.keys():
+            raise InputError(f"{len(strange)} columns have an unknown role.")
+        return save_job(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
+    except CloisterError as error:
+        where = {error.column: in_words(error)} if error.column else {}
+        return columns(visit, {**errors_of(error), **where}, in_words(error), status_of(error))
+
+
+def _with_roles(
+    state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: RequestContext
+) -> Given:
+    """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
+    section = fill_section(only(specs_of_shape("table"), ("accept",)), _with_bulk(visit), visit.form)
+    by_role = {role: [column for column, one in chosen.items() if one == role] for role in ROLES}
+    section["qi"] = {column: _hierarchy(visit, sample, column) for column in by_role["quasi-identifier"]}
+    for key in LISTS:
+        section[key] = by_role[key]
+    for key in ("patient", "codes"):
+        section.pop(key, None)
+        section |= {key: by_role[key][0]} if by_role[key] else {}
+    if not by_role["codes"]:
+        for key in ("m", "codes_method", "policy", "max_cluster_size", "merge_classes"):
+            section.pop(key, None)
+    source = {key: value for key, value in state.content["sources"][section["source"]].items() if key != "id"}
+    source |= {"id": by_role["id"][0]} if by_role["id"] else {}
+    empty = [key for key in ("qi", *LISTS) if not section[key]]
+    section = {key: value for key, value in section.items() if key not in empty}
+    return state.with_section(part, section, {section["source"]: source})

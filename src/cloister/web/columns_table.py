@@ -1,0 +1,176 @@
+"""The table of columns: its rows and their order, counts by role, and alerts with the changes that resolve them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cloister.io.columns import list_columns
+from cloister.recipients.utility_comparison import Beside
+
+from .data_read import ColumnFacts
+
+Bars: TypeAlias = tuple[float, ...]
+"""Records or shares by values."""
+
+ROLES = {
+    "": "undecided",
+    "quasi-identifier": "quasi-identifier",
+    "sensitive": "sensitive",
+    "keep": "kept as recorded",
+    "drop": "not released",
+    "id": "id of the patient",
+    "patient": "id, several rows each",
+    "codes": "codes, protected too",
+}
+RECORDED = ("sensitive", "keep")
+"""Roles whose columns are released as recorded."""
+
+TREATMENTS = {
+    "": "to be decided",
+    "quasi-identifier": "generalized",
+    "sensitive": "as recorded",
+    "keep": "as recorded",
+    "drop": "removed",
+    "id": "removed",
+    "patient": "replaced by numbers",
+    "codes": "codes, or groups of codes",
+}
+
+SORTS = {
+    "": "order of the file",
+    "undecided": "undecided first",
+    "missing": "most missing first",
+    "unique": "most unique values first",
+    "name": "name",
+}
+MOSTLY = 0.5
+"""Share of records with a unique value that makes a column a way to find records."""
+
+
+@dataclass(frozen=True)
+class ColumnRow:
+    """A column in the table: its place in the file, facts, chosen role and treatment, and whether the row is shown."""
+
+    place: int
+    facts: ColumnFacts
+    role: str
+    treatment: str
+    is_shown: bool
+
+    @property
+    def evidence(self) -> str:
+        """The first finding about the column, without the number of values that the table shows anyway."""
+        if self.facts.guess is None:
+            return ""
+        findings = self.facts.guess.why.split("; ")
+        return next((one for one in findings if not one[:1].isdigit()), findings[0])
+
+
+@dataclass(frozen=True)
+class ColumnAlert:
+    """What is wrong with some columns, and the roles that would resolve it, each with its words."""
+
+    text: str
+    places: tuple[int, ...]
+    fixes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ColumnsView:
+    """What is shown of the table: names that contain a text, one role or sign, in an order."""
+
+    find: str = ""
+    show: str = ""
+    sort: str = ""
+
+    def includes(self, facts: ColumnFacts, role: str) -> bool:
+        """Whether a column is shown."""
+        is_found = self.find.strip().casefold() in facts.name.casefold()
+        return is_found and (not self.show or self.show in _marks(facts, role))
+
+
+def rows_of(
+    columns: Sequence[ColumnFacts], chosen: Sequence[str], hierarchies: Mapping[str, str], bulk: str, view: ColumnsView
+) -> list[ColumnRow]:
+    """Return the rows of the table, in the order of the view.
+
+    ``hierarchies``: of quasi-identifiers, in their words; ``bulk``: the role that a run gives to undecided columns
+    """
+    rows = [
+        ColumnRow(place, facts, role, hierarchies.get(facts.name, TREATMENTS[role or bulk]), view.includes(facts, role))
+        for place, (facts, role) in enumerate(zip(columns, chosen, strict=True))
+    ]
+    if view.sort == "undecided":
+        rows.sort(key=lambda row: row.role != "")
+    elif view.sort in ("missing", "unique"):
+        rows.sort(key=lambda row: -(row.facts.missing if view.sort == "missing" else row.facts.alone))
+    elif view.sort == "name":
+        rows.sort(key=lambda row: row.facts.name.casefold())
+    return rows
+
+
+def counts_of(rows: Sequence[ColumnRow]) -> dict[str, tuple[str, int]]:
+    """Return the filters that apply to any column: their words, and the number of columns of each."""
+    words = {"": "all", "undecided": "undecided", **{role: text for role, text in ROLES.items() if role}}
+    words |= {"dates": "dates", "signs": "signs of identifiers"}
+    marks = [_marks(row.facts, row.role) for row in rows]
+    counted = {key: sum(not key or key in own for own in marks) for key in words}
+    return {key: (words[key], count) for key, count in counted.items() if count or not key}
+
+
+def _marks(facts: ColumnFacts, role: str) -> set[str]:
+    """The filters that a column is shown by."""
+    return {
+        role or "undecided",
+        *(["dates"] if facts.kind == "dates" else []),
+        *(["signs"] if _has_sign(facts) else []),
+    }
+
+
+def _has_sign(facts: ColumnFacts) -> bool:
+    return any(sign.confidence != "possible" for sign in facts.signs)
+
+
+def alerts_of(rows: Sequence[ColumnRow], bulk: str) -> Iterator[ColumnAlert]:
+    """Yield what needs a decision, the gravest first."""
+    drop, quasi = {"drop": "Do not release"}, {"quasi-identifier": "Make quasi-identifiers"}
+    undecided = [row for row in rows if not row.role]
+    if undecided and not bulk:
+        fixes = {**drop, **quasi, "sensitive": "Release as recorded"}
+        yield _alert(undecided, "undecided. Nothing is released until each column has a role", fixes)
+    recorded = [row for row in rows if row.role in RECORDED]
+    identifying = [row for row in recorded if _has_sign(row.facts) or _suggests(row, "drop")]
+    if identifying:
+        yield _alert(identifying, "released as recorded, with signs of identifiers", drop)
+    known = [row for row in recorded if row not in identifying and _suggests(row, "quasi-identifier")]
+    if known:
+        yield _alert(known, "released as recorded, though outsiders may know the values", quasi)
+    unique = [row for row in recorded if row not in [*identifying, *known] and row.facts.alone > MOSTLY]
+    if unique:
+        text = "released as recorded, with values that mostly occur once: whoever knows one finds the record"
+        yield _alert(unique, text, drop | quasi)
+
+
+def bars_after(rows: Sequence[ColumnRow], beside: Beside | None) -> dict[str, tuple[Bars, Bars]]:
+    """Return the bars of each column before and after protection, on one axis; none without a release."""
+    if beside is None:
+        return {}
+    found: dict[str, tuple[Bars, Bars]] = {}
+    for row in rows:
+        name, bars = row.facts.name, row.facts.bars
+        found[name] = (bars, bars if name in beside.released.columns else ())
+        if name in beside.asked:
+            shares = [(before, after) for _, before, after, *_ in beside.asked[name].rows()]
+            found[name] = (tuple(before for before, _ in shares), tuple(after for _, after in shares))
+    return found
+
+
+def _suggests(row: ColumnRow, role: str) -> bool:
+    guess = row.facts.guess
+    return guess is not None and guess.role == role and guess.sureness != "not sure"
+
+
+def _alert(rows: Sequence[ColumnRow], text: str, fixes: Mapping[str, str]) -> ColumnAlert:
+    count = "1 column is" if len(rows) == 1 else f"{len(rows)} columns are"
+    names = list_columns([row.facts.name for row in rows])
+    return ColumnAlert(f"{count} {text}: {names}.", tuple(row.place for row in rows), fixes)
