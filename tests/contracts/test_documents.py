@@ -21,6 +21,7 @@ from house import REPOSITORY, ROOT
 import cloister
 from cloister.cli import main
 from cloister.cli.main import run
+from cloister.errors import CloisterError
 from cloister.testing import hospital
 
 GENERATED = {"command-line.md"}  # by `make docs`, from the commands themselves
@@ -295,3 +296,15 @@ def test_the_lock_file_holds_versions_only():
 
     assert [line for line in pinned if not re.fullmatch(r"[a-z0-9-]+==[\w.]+(?: ; .+)?", line)] == []
     assert [line for line in lines if "://" in line or "--" in line] == []
+
+
+def test_the_page_of_exit_codes_has_every_kind_of_error():
+    """Each kind of error stands there with its exit code, and no other."""
+    page = (REPOSITORY / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
+    found = {(int(code), kind) for code, kind in re.findall(r"^\| (\d) \|[^|]*\| `([a-z-]+)` \|", page, re.MULTILINE)}
+
+    def kinds(error):
+        own = {(error.exit_code, error.kind)} if "kind" in vars(error) else set()
+        return own.union(*map(kinds, error.__subclasses__()))
+
+    assert found == set().union(*map(kinds, CloisterError.__subclasses__()))

@@ -235,6 +235,36 @@ def test_a_statistician_looks_at_what_a_stricter_promise_costs(reading, patients
     reader.done()
 
 
+def test_cut_points_are_dragged_and_clicked(reading, patients):
+    """A line that is dragged moves its number, a click adds one, and the levels follow; saving uses them."""
+    reader = reading(patients)
+    page = reader.page
+    reader.click("text=patients.csv", "/new")
+    reader.click("text=Suggest settings", "/columns")
+    reader.go("/hierarchies/edit?job=patients.toml&place=0")
+    reader.look("ui-cuts")
+    before = page.input_value("#cuts-1").split(", ")
+    grip = page.locator("g.cut .grip").first.bounding_box()
+    page.mouse.move(grip["x"] + 5, grip["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(grip["x"] - 40, grip["y"] + 50, steps=4)
+    with page.expect_response("**/hierarchies/cuts"):
+        page.mouse.up()
+    page.wait_for_selector(f"g.cut >> nth={len(before) - 1}")
+    moved = page.input_value("#cuts-1").split(", ")
+    assert float(moved[0]) < float(before[0])
+    assert moved[1:] == before[1:]
+    chart = page.locator("svg.histogram").bounding_box()
+    page.mouse.click(chart["x"] + 0.94 * chart["width"], chart["y"] + 30)
+    page.wait_for_selector(f"g.cut >> nth={len(before)}")
+    assert len(page.input_value("#cuts-1").split(", ")) == len(before) + 1
+    reader.click("text=Use these cut points", "/hierarchies")
+    assert page.input_value("#spec-0").startswith("interval:cuts=")
+    reader.go("/hierarchies/edit?job=patients.toml&place=1&groups=1")
+    reader.look("ui-groups")
+    reader.done()
+
+
 def test_promises_and_columns_follow_what_is_typed(reading, patients):
     """The sentence, the levels of a hierarchy and the separation change while they are edited, not yet saved."""
     reader = reading(patients)
