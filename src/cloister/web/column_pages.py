@@ -74,11 +74,12 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
     hierarchies = {name: _hierarchy(visit, sample, name) for name in names}
     rows = rows_of(sample.columns, chosen, hierarchies, bulk, view)
     beside, unread = compare_release(visit) if visit.say("after") else (None, "")
+    refused = visit.every("refused")
     selected = set() if visit.say("set") else set(visit.every("selected"))
     return {
-        "sample": sample, "rows": rows, "counts": counts_of(rows), "alerts": list(alerts_of(rows, bulk)), "view": view,
-        "roles": ROLES, "sorts": SORTS, "selected": selected, "wrong": errors,
-        "is_released": is_released(visit), "compared": bars_after(rows, beside), "unread": unread,
+        "sample": sample, "rows": rows, "counts": counts_of(rows), "alerts": list(alerts_of(rows, bulk, refused)),
+        "view": view, "roles": ROLES, "sorts": SORTS, "selected": selected, "wrong": errors,
+        "is_released": is_released(visit), "compared": bars_after(rows, beside), "unread": unread, "refused": refused,
         "together": visit.app.data.together(visit.state.path.parent, called, source, names),
     }  # fmt: skip
 

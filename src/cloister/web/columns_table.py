@@ -1,6 +1,6 @@
 """The table of columns: its rows and their order, counts by role, and alerts with the changes that resolve them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -131,14 +131,17 @@ def _has_sign(facts: ColumnFacts) -> bool:
     return any(sign.confidence != "possible" for sign in facts.signs)
 
 
-def alerts_of(rows: Sequence[ColumnRow], bulk: str) -> Iterator[ColumnAlert]:
-    """Yield what needs a decision, the gravest first."""
+def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = ()) -> Iterator[ColumnAlert]:
+    """Yield what needs a decision, the gravest first; ``refused``: columns that ended the last run."""
     drop, quasi = {"drop": "Do not release"}, {"quasi-identifier": "Make quasi-identifiers"}
     undecided = [row for row in rows if not row.role]
     if undecided and not bulk:
         fixes = {**drop, **quasi, "sensitive": "Release as recorded"}
         yield _alert(undecided, "undecided. Nothing is released until each column has a role", fixes)
-    recorded = [row for row in rows if row.role in RECORDED]
+    stopping = [row for row in rows if row.facts.name in refused and row.role in (*RECORDED, "")]
+    if stopping:
+        yield _alert(stopping, "released as recorded in the last run, which refused that", drop | quasi)
+    recorded = [row for row in rows if row.role in RECORDED and row not in stopping]
     identifying = [row for row in recorded if _has_sign(row.facts) or _suggests(row, "drop")]
     if identifying:
         yield _alert(identifying, "released as recorded, with signs of identifiers", drop)

@@ -73,6 +73,12 @@ class Work:
             return str(error.get("message"))
         return "It was stopped. Nothing was written." if self.is_cancelled else "It ended without a word."
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that an error is about."""
+        error = self.answer.get("error")
+        return [str(one) for one in error.get("columns", [])] if isinstance(error, Mapping) else []
+
     def cancel(self) -> None:
         """Ask the command to end; it undoes unfinished changes."""
         self.is_cancelled = True

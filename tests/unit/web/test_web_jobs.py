@@ -208,6 +208,28 @@ def test_alerts_and_bulk_changes_set_roles_without_saving(window):
     assert (window.folder / job).read_text() != before
 
 
+def test_columns_that_a_run_refuses_are_decided_where_the_page_leads(window):
+    """A copy of a quasi-identifier stops the run; one link leads to the alert, one button removes the column."""
+    patients = window.folder / "patients.csv"
+    rows = [line.split(",") for line in patients.read_text().splitlines()]
+    age = rows[0].index("age")
+    patients.write_text("".join(",".join([*row, row[age] if row[age] != "age" else "years"]) + "\n" for row in rows))
+    page, job = made(window)
+    place = len(rows[0])
+    page = stepped(window, page, "/columns", **{f"role-{place}": "sensitive"})
+    for action in ("/hierarchies", "/promise"):
+        page = stepped(window, page, action)
+    failed = window.wait(stepped(window, page, "/release/run"))
+    link = plain(re.search(r'href="([^"]*)">Decide on these columns', failed.text)[1])
+    page = window.client.get(link)
+    assert "1 column is released as recorded in the last run, which refused that: years." in page.text
+    form = window.form_of(page, "/columns")
+    fixed = window.post("/columns/list", {**form, "fix": f"drop:{place}"})
+    assert "which refused that" not in fixed.text
+    stepped(window, fixed, "/columns")
+    assert "years" in load_job(window.folder / job).section("patients")["drop"]
+
+
 def test_a_search_hides_rows_and_keeps_their_roles(window):
     """Columns that a search or filter hides are saved with the role that they have."""
     page, _job = made(window)
