@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 ENDING = ".j2"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MOST_FIELDS = 20_000
-TABLE_STEPS = ("data", "columns", "hierarchies", "promise", "explore", "release", "utility")
+STEPS = {
+    "table": ("data", "columns", "hierarchies", "promise", "explore", "release", "utility"),
+    "claims": ("data", "columns", "promise", "explore", "release"),
+}
 OTHER_STEPS = ("data", "promise", "explore", "release")
-OF_TABLES = ("/columns", "/hierarchies", "/levels", "/utility")
-"""Pages that other shapes have not: of a part of another shape, what is read is shown instead."""
+OF_SHAPES = {"columns": ("table", "claims"), **dict.fromkeys(("hierarchies", "levels", "utility"), ("table",))}
+"""Pages that not every shape has: of a part of another shape, the page of the data is shown instead."""
 
 
 @dataclass(frozen=True)
@@ -245,8 +248,8 @@ def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Re
         form = FormData()
         if request.method == "POST":
             form = await request.form(max_files=0, max_fields=MOST_FIELDS)
-        is_of_tables = request.url.path.startswith(OF_TABLES)
-        return await run_in_threadpool(_answer, _visit(app, request, form), module, name, is_of_tables)
+        shapes = OF_SHAPES.get(request.url.path.split("/")[1])
+        return await run_in_threadpool(_answer, _visit(app, request, form), module, name, shapes)
 
     return answer
 
@@ -256,10 +259,10 @@ def status_of(error: CloisterError) -> int:
     return 409 if type(error).__name__ == "Conflict" else 400  # its module loads dataframes
 
 
-def _answer(visit: RequestContext, module: str, name: str, is_of_tables: bool = False) -> Response:
+def _answer(visit: RequestContext, module: str, name: str, shapes: Sequence[str] | None) -> Response:
     """What a page answers; an error is said in the library's words, and one that nobody expected by type and place."""
     try:
-        if is_of_tables and visit.state.job.parts[visit.part].shape != "table":
+        if shapes is not None and visit.state.job.parts[visit.part].shape not in shapes:
             return RedirectResponse(visit.to("data", part=visit.part), 303)
         page: Page = getattr(import_module(f"cloister.web.{module}"), name)
         return page(visit)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from cloister.errors import CloisterError, InputError
+from cloister.jobs.job import CLAIMS
 from cloister.settings.declaration import Given, Keywords
 
 from .app import RequestContext, status_of
@@ -13,6 +14,7 @@ from .data_pages import job_page, read_part, save_job, seen_or_refuse, source_of
 from .data_read import FirstRecords
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
 from .job_state import JobState
+from .plan_columns import save_plan_columns, show_plan_columns
 from .utility_pages import compare_release, is_released
 
 LISTS = ("sensitive", "keep", "drop")
@@ -98,6 +100,8 @@ def columns(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
     """Show every column with its suggested and its chosen role."""
+    if visit.state.job.parts[visit.part].shape == CLAIMS:
+        return show_plan_columns(visit)
     sample, section = read_part(visit), visit.state.section(visit.part)
     specs = only(specs_of_shape("table"), ("accept",))
     section = fill_section(specs, section, visit.form) if visit.form else section
@@ -135,6 +139,8 @@ def _with_bulk(visit: RequestContext) -> Given:
 
 def save_columns(visit: RequestContext) -> Response:
     """Save the role of each column."""
+    if visit.state.job.parts[visit.part].shape == CLAIMS:
+        return save_plan_columns(visit)
     sample, state = read_part(visit), visit.state
     try:
         seen_or_refuse(visit, sample.stamp)

@@ -11,7 +11,7 @@ from cloister.settings.declaration import Keywords, settings_of
 from cloister.settings.run_options import RunOptions
 from cloister.sources import Form, form_of
 
-from .app import OTHER_STEPS, TABLE_STEPS, RequestContext, status_of
+from .app import OTHER_STEPS, STEPS, RequestContext, status_of
 from .data_read import FirstRecords
 from .forms import Spec, bind_fields, errors_of, fill_section, in_words, specs_of_record
 from .job_state import Conflict
@@ -33,8 +33,12 @@ def job_page(
 
     state, part = visit.state, visit.part
     shape = state.job.parts[part].shape
-    steps = TABLE_STEPS if shape == "table" else OTHER_STEPS
-    step = "explore" if template in ("levels", "explored") else template.removesuffix("_edit").removesuffix("_cuts")
+    steps = STEPS.get(shape, OTHER_STEPS)
+    step = (
+        "explore"
+        if template in ("levels", "explored")
+        else template.removesuffix("_edit").removesuffix("_cuts").removeprefix("plan_")
+    )
     after = "release" if step == "promise" else next(iter(steps[steps.index(step) + 1 :]), "")
     return visit.shown(
         template, status, state=state, part=part, shape=shape, steps=steps, step=step, problem=problem,
@@ -43,8 +47,8 @@ def job_page(
     )  # fmt: skip
 
 
-def _sources(job: Job, part: str) -> dict[str, Form]:
-    """The sources that a part is read from, and in which form each is."""
+def sources_of(job: Job, part: str) -> dict[str, Form]:
+    """Return the sources that a part is read from, each with its form."""
     own = job.parts[part]
     if own.shape == CLAIMS:
         return {own.keywords["patients"]: "patients", own.keywords["claims"]: "claims"}
@@ -53,7 +57,7 @@ def _sources(job: Job, part: str) -> dict[str, Form]:
 
 def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
     """Return the name of the first source of a part, the source, and its form."""
-    called, form = next(iter(_sources(job, part).items()))
+    called, form = next(iter(sources_of(job, part).items()))
     return called, job.sources[called], form
 
 
@@ -74,9 +78,9 @@ def read_part(visit: RequestContext, *, values: bool = False) -> FirstRecords:
     return visit.app.data.sample(visit.state.path.parent, called, source, form, values=values)
 
 
-def seen_or_refuse(visit: RequestContext, stamp: str) -> None:
+def seen_or_refuse(visit: RequestContext, stamp: str, field: str = "stamp") -> None:
     """Refuse a form if its file has changed since the form was created."""
-    if visit.say("stamp") and visit.say("stamp") != stamp:
+    if visit.say(field) and visit.say(field) != stamp:
         raise Conflict("The data file changed after this page was opened. It was read again: check it, and save again.")
 
 
@@ -94,7 +98,7 @@ def data(
     job, own, wrong = visit.state.job, visit.state.job.parts[visit.part], dict(errors or {})
     samples, entries, specs = {}, {}, reading_specs(own.shape)
     is_shown, folder = bool(visit.say("values")), visit.state.path.parent
-    for called, form in _sources(job, visit.part).items():
+    for called, form in sources_of(job, visit.part).items():
         try:
             samples[called] = visit.app.data.sample(folder, called, job.sources[called], form, values=is_shown)
         except CloisterError as error:
@@ -110,7 +114,7 @@ def data(
 def save_data(visit: RequestContext) -> Response:
     """Save the reading settings if the data can be read with them."""
     state, shape = visit.state, visit.state.job.parts[visit.part].shape
-    forms = _sources(state.job, visit.part)
+    forms = sources_of(state.job, visit.part)
     called = visit.say("source") if visit.say("source") in forms else next(iter(forms))
     section = fill_section(reading_specs(shape), state.content["sources"][called], visit.form)
     content = state.with_section(visit.part, state.section(visit.part), {called: section})

@@ -21,6 +21,9 @@ from .forms import Spec, bind_fields, errors_of, fill_section, group_fields, in_
 ELSEWHERE = ("qi", "drop", "sensitive", "keep", "patient", "undecided", "accept", "hierarchies", "missing_as")
 """Settings of a table that other pages ask for."""
 
+OF_COLUMNS = [("plan", table, key) for table in ("patients", "claims") for key in ("roles", "qi", "derived")]
+"""Settings of claims that the page of columns asks for."""
+
 FIRST = {
     "table": ("k", "suppression", "purpose", "target", "loss", "weight", "rule"),
     "codes": ("k", "m", "method", "policy", "privacy", "codes", "code"),
@@ -66,7 +69,7 @@ def _specs(visit: RequestContext) -> list[Spec]:
     shape = visit.state.job.parts[visit.part].shape
     columns = list(visit.state.section(visit.part).get("qi", {}))
     if shape != "table":
-        return specs_of_shape(shape)
+        return [spec for spec in specs_of_shape(shape) if spec.path not in OF_COLUMNS]
     every = (spec for spec in specs_of_shape(shape, columns) if spec.path[0] not in ELSEWHERE)
     return [replace(spec, group=UNDER.get(spec.key, "")) for spec in every]
 

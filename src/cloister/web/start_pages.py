@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import RedirectResponse, Response
 
-from .app import OTHER_STEPS, RequestContext, address
+from .app import OTHER_STEPS, STEPS, RequestContext, address
 from .folder import Contents
 from .glossary import sections
 
@@ -177,7 +177,7 @@ def _first(
     own = secrets.token_hex(4)
     made = target if into is None else target.with_name(f".{target.stem}.{own}.part.toml")
     out = target.with_name(f".{target.stem}.{own}.plan.toml") if files else made
-    step = "columns" if shape == "table" else OTHER_STEPS[1]
+    step = STEPS.get(shape, OTHER_STEPS)[1]
 
     def after(work: "Work") -> None:
         if files:
@@ -238,7 +238,7 @@ def _start_job(visit: RequestContext, target: Path, shape: str, source: "Given")
     name = target.stem
     part: Given = {"shape": shape, "source": name} | ({"m": 2} if shape == "codes" else {})
     new_job(target, {"name": name, "output": f"{name}-release", "k": 5, "sources": {name: source}, "protect": [part]})
-    step = "columns" if shape == "table" else "promise"
+    step = STEPS.get(shape, OTHER_STEPS)[1]
     return RedirectResponse(address(step, job=visit.app.folder.place(target), part=name), 303)
 
 

@@ -262,8 +262,11 @@ def test_every_key_of_a_plan_stands_on_a_page(window):
 
     _, job = made(window, "claims")
     page = window.get("/promise", job=job).text
+    of_columns = {f"f:plan.{table}.{key}" for table in ("patients", "claims") for key in ("roles", "qi", "derived")}
 
-    assert [spec.name for spec in specs_of_record(ClaimsPlan, ("plan",)) if f'name="{spec.name}"' not in page] == []
+    names = [spec.name for spec in specs_of_record(ClaimsPlan, ("plan",))]
+    assert {name for name in names if f'name="{name}"' not in page} == of_columns
+    assert 'name="claims-role-0"' in window.get("/columns", job=job).text
 
 
 WRONG = [

@@ -1,0 +1,108 @@
+"""The page on the columns of patients and claims: what each column is, and the hierarchy of each quasi-identifier."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from starlette.responses import Response
+
+from cloister.errors import CloisterError
+from cloister.settings.declaration import Given
+from cloister.shapes.claims.format.plan import FREE, ClaimRole, DerivedOfClaims, DerivedOfPatients, PatientRole
+
+from .app import RequestContext, status_of
+from .data_pages import job_page, save_job, seen_or_refuse, sources_of
+from .data_read import ColumnFacts
+from .forms import errors_of, in_words
+
+TABLES = {
+    "patients": (get_args(PatientRole), get_args(DerivedOfPatients)),
+    "claims": (get_args(ClaimRole), get_args(DerivedOfClaims)),
+}
+"""For each file the roles of its columns, and the columns that can be derived."""
+
+HIERARCHIES = {"sex": "suppress", "quasi-identifier": "suppress"} | {
+    role: role for role in ("age", "diagnosis", "procedure", "place", "specialty")
+}
+"""The hierarchy that a role has where none is given."""
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """A column of a file, or a derived one: its facts, role ("derived" or "" if derived) and hierarchy."""
+
+    name: str
+    role: str
+    hierarchy: str
+    facts: ColumnFacts | None = None
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the column is computed from others."""
+        return self.facts is None
+
+    @property
+    def is_generalized(self) -> bool:
+        """Whether the column is released by its hierarchy."""
+        return self.role == "derived" if self.is_derived else bool(self.role) and self.role not in FREE
+
+
+def _plan(visit: RequestContext, table: str) -> Given:
+    plan = visit.state.section(visit.part).get("plan")
+    return dict(plan.get(table, {})) if isinstance(plan, Mapping) else {}
+
+
+def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts]) -> list[PlanRow]:
+    """The rows of a file, with what the form says, else the job."""
+    own = _plan(visit, table)
+    roles, hierarchies = own.get("roles", {}), own.get("qi", {})
+    named: list[tuple[str, str, ColumnFacts | None]]
+    named = [(one.name, str(roles.get(one.name, "")), one) for one in columns]
+    named += [(name, "derived" if name in own.get("derived", ()) else "", None) for name in TABLES[table][1]]
+    found = []
+    for place, (name, role, facts) in enumerate(named):
+        hierarchy = str(hierarchies.get(name, ""))
+        if visit.form:
+            role, hierarchy = (visit.say(f"{table}-{key}-{place}").strip() for key in ("role", "qi"))
+        found.append(PlanRow(name, role, hierarchy, facts))
+    return found
+
+
+def show_plan_columns(
+    visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
+) -> Response:
+    """Show every column of both files with its role, and the columns that can be derived."""
+    tables = {}
+    for called, form in sources_of(visit.state.job, visit.part).items():
+        sample = visit.app.data.sample(visit.state.path.parent, called, visit.state.job.sources[called], form)
+        tables[form] = (sample, _rows(visit, form, sample.columns))
+    return job_page(
+        visit, "plan_columns", status, tables=tables, roles={name: one[0] for name, one in TABLES.items()},
+        problem=problem, wrong=errors or {},
+    )  # fmt: skip
+
+
+def save_plan_columns(visit: RequestContext) -> Response:
+    """Save roles, derived columns and hierarchies of both files if the plan is legal with them."""
+    section = visit.state.section(visit.part)
+    plan = dict(section["plan"]) if isinstance(section.get("plan"), Mapping) else {}
+    try:
+        for called, form in sources_of(visit.state.job, visit.part).items():
+            sample = visit.app.data.sample(visit.state.path.parent, called, visit.state.job.sources[called], form)
+            seen_or_refuse(visit, sample.stamp, f"stamp-{form}")
+            rows = _rows(visit, form, sample.columns)
+            usual = {row.name: HIERARCHIES.get(row.role, row.name.replace("_", "-")) for row in rows}
+            plan[form] = _plan(visit, form) | {
+                "derived": [row.name for row in rows if row.is_derived and row.role],
+                "roles": {row.name: row.role for row in rows if not row.is_derived and row.role},
+                "qi": {row.name: row.hierarchy or usual[row.name] for row in rows if row.is_generalized},
+            }
+        if weights := plan.get("weights"):  # a column that is no quasi-identifier any more has none
+            known = {*plan["patients"]["qi"], *plan["claims"]["qi"]}
+            plan["weights"] = {name: weight for name, weight in weights.items() if name in known}
+        changed = visit.state.with_section(visit.part, section | {"plan": plan})
+        visit.app.data.check(visit.state.with_content(changed), visit.part)
+        return save_job(visit, changed, "promise")
+    except CloisterError as error:
+        where = {error.column: in_words(error)} if error.column else {}
+        return show_plan_columns(visit, {**errors_of(error), **where}, in_words(error), status_of(error))

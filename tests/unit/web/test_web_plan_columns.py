@@ -1,0 +1,65 @@
+"""The page on the columns of patients and claims."""
+
+import re
+
+from cloister.web.job_state import load_job
+
+JOB = "claim_patients.toml"
+
+
+def opened_page(window):
+    """The page, its form as it is, and the field of a role by file and column."""
+    page = window.get("/columns", job=JOB)
+    fields = {
+        (field.partition("-")[0], name): field
+        for field, name in re.findall(r'<label for="((?:patients|claims)-role-\d+)">([^<]+)</label>', page.text)
+    }
+    return window.form_of(page, "/columns"), fields
+
+
+def plan_of(window):
+    """The plan in the job file."""
+    return load_job(window.folder / JOB).section("claims")["plan"]
+
+
+def test_saving_the_page_as_it_is_changes_nothing(window):
+    """Roles, derived columns and hierarchies of both files come back as they were."""
+    before = (window.folder / JOB).read_text()
+    form, fields = opened_page(window)
+    assert {("patients", "age"), ("claims", "icd9"), ("claims", "pay_delay")} <= fields.keys()
+    assert window.post("/columns", form).status_code == 200
+    assert (window.folder / JOB).read_text() == before
+
+
+def test_a_column_that_is_not_released_loses_its_hierarchy(window):
+    """A quasi-identifier becomes drop, and a derived column is not computed any more."""
+    form, fields = opened_page(window)
+    changed = {fields["claims", "specialty"]: "drop", fields["claims", "pay_delay"]: ""}
+    page = window.post("/columns", {**form, **changed})
+    assert "/promise" in str(page.url), page.text
+    claims = plan_of(window)["claims"]
+    assert claims["roles"]["specialty"] == "drop"
+    assert not {"specialty", "pay_delay"} & claims["qi"].keys()
+    assert "pay_delay" not in claims["derived"]
+
+
+def test_a_new_quasi_identifier_has_the_hierarchy_of_its_role(window):
+    """Without a hierarchy in the form the usual one of the role is written."""
+    form, fields = opened_page(window)
+    place = fields["claims", "specialty"]
+    window.post("/columns", {**form, place: "drop"})
+    form, fields = opened_page(window)
+    window.post("/columns", {**form, place: "specialty"})
+    assert plan_of(window)["claims"]["qi"]["specialty"] == "specialty"
+
+
+def test_an_undecided_column_or_a_wrong_hierarchy_is_refused(window):
+    """Nothing is saved, and what was chosen stays in the form."""
+    before = (window.folder / JOB).read_text()
+    form, fields = opened_page(window)
+    undecided = window.post("/columns", {**form, fields["claims", "specialty"]: ""})
+    hierarchy = fields["claims", "specialty"].replace("role", "qi")
+    wrong = window.post("/columns", {**form, hierarchy: "nothing:5"})
+    assert (undecided.status_code, wrong.status_code) == (400, 400)
+    assert window.form_of(wrong, "/columns")[hierarchy] == "nothing:5"
+    assert (window.folder / JOB).read_text() == before
