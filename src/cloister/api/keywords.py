@@ -103,7 +103,7 @@ def takes_settings(
             for name, default in (more or {}).items()
         ]
         signature = inspect.signature(verb).replace(parameters=[*own, *keywords, *extra])
-        vars(verb)["__signature__"] = signature
+        vars(verb).update(__signature__=signature, settings=known)
         lines = "\n".join(
             fill(f"{name} : {_meaning(one)}", 112, initial_indent=" " * 4, subsequent_indent=" " * 8)
             for name, one in known.items()

@@ -156,9 +156,10 @@ def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
 
 @dataclass(frozen=True, repr=False)
 class ReportPage:
-    """The report of a release as one page: shown as such by a notebook, and written to a file by `write`."""
+    """A report as one page: shown as such by a notebook, and written to a file by `write`."""
 
     html: str
+    title: str = "Release report"
 
     def __repr__(self) -> str:
         """Return what it is, as the page itself is for a browser."""
@@ -170,7 +171,7 @@ class ReportPage:
 
     def in_frame(self) -> str:
         """Return a frame with the page, so that its styles change nothing around it, and no script could run."""
-        return f'<iframe sandbox srcdoc="{escape(self.html)}" title="Release report" style="{FRAME}"></iframe>'
+        return f'<iframe sandbox srcdoc="{escape(self.html)}" title="{escape(self.title)}" style="{FRAME}"></iframe>'
 
     def write(self, file: str | Path) -> None:
         """Write the page to a new file that its owner alone can read."""
@@ -286,6 +287,11 @@ def render_job(
 def render_exploration(facts: Figures) -> str:
     """Return the HTML report of an exploration: its record, settings in words, and pictures by title."""
     return environment().get_template("exploration.html").render(e=facts)
+
+
+def render_facts(rows: Sequence[tuple[str, str]], sizes: Figures) -> str:
+    """Return the HTML page of the facts of a release: rows of a name and a text, and class sizes."""
+    return environment().get_template("facts.html").render(rows=rows, sizes=sizes)
 
 
 def render_comparison(
