@@ -125,5 +125,5 @@ def _parameter(name: str, one: Setting) -> inspect.Parameter:
 
 def _meaning(one: Setting) -> str:
     """Return the help of a setting for Python readers: without advice on typing it, and with options as keywords."""
-    text = (one.help.text if one.help else one.allowed).replace(" Repeatable.", "")
+    text = (one.help.text if one.help else one.allowed).replace(" Repeatable.", "").replace(" *", " ``*``")
     return re.sub(r"--([a-z][a-z-]*)", lambda found: f"``{found[1].replace('-', '_')}``", text)

@@ -62,7 +62,7 @@ class ReleaseFacts:
 
     def _repr_html_(self) -> str:
         """Return the facts with a chart of the class sizes, for a notebook."""
-        return ReportPage(render_facts(self._rows(), self.class_sizes), "Facts of a release").in_frame()
+        return ReportPage(render_facts(self._rows(), self.class_sizes), "Facts of a release", "36rem").in_frame()
 
     def _rows(self) -> list[tuple[str, str]]:
         risk = self.risk.as_json() if self.risk is not None else {}

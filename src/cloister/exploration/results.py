@@ -206,7 +206,7 @@ class Exploration:
 
     def _repr_html_(self) -> str:
         """Return the page of the exploration with its frontier, for a notebook."""
-        return ReportPage(exploration_page(self), "Exploration").in_frame()
+        return ReportPage(exploration_page(self), "Exploration", "60rem").in_frame()
 
     def plot(self) -> "alt.LayerChart":
         """Return risk against information loss of the settings as a chart; needs ``cloister[plot]``."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme", "claims_words.txt"
 ENDING = ".j2"
-FRAME = "width:100%;height:44rem;border:1px solid #ccc"
+FRAME = "width:100%;border:1px solid #ccc"
 EXPONENTIAL = 1e15  # from here on numbers are written with an exponent
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
 """Roles of the columns of claims in which codes of each kind are looked for."""
@@ -160,6 +160,7 @@ class ReportPage:
 
     html: str
     title: str = "Release report"
+    height: str = "44rem"  # in a notebook
 
     def __repr__(self) -> str:
         """Return what it is, as the page itself is for a browser."""
@@ -171,7 +172,8 @@ class ReportPage:
 
     def in_frame(self) -> str:
         """Return a frame with the page, so that its styles change nothing around it, and no script could run."""
-        return f'<iframe sandbox srcdoc="{escape(self.html)}" title="{escape(self.title)}" style="{FRAME}"></iframe>'
+        style = f"{FRAME};height:{self.height}"
+        return f'<iframe sandbox srcdoc="{escape(self.html)}" title="{escape(self.title)}" style="{style}"></iframe>'
 
     def write(self, file: str | Path) -> None:
         """Write the page to a new file that its owner alone can read."""

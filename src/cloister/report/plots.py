@@ -17,7 +17,7 @@ from .verdict_card import lost_columns
 if TYPE_CHECKING:
     import altair as alt
 
-WIDTH, HEIGHT = 420, 260
+WIDTH, HEIGHT, MARGIN = 420, 260, 16
 FILL, SOFT, TEXT, OK = "#2f6f9f", "#8a95a4", "#515d6e", "#1d6b3c"
 """Colours of the report."""
 
@@ -62,7 +62,7 @@ def plot_release(manifest: AnyManifest, figures: Figures) -> "alt.VConcatChart":
         y=alt.Y("column:N", sort=None, title=None, axis=alt.Axis(labelLimit=WIDTH // 2)),
         tooltip=["column:N", alt.Tooltip("loss:Q", format=".1%")],
     )
-    return alt.vconcat(*([upper, lower] if lost else [upper]))
+    return alt.vconcat(*([upper, lower] if lost else [upper]), padding=MARGIN)
 
 
 def plot_trade_off(rows: Sequence[Placed], measure: str | None) -> "alt.LayerChart":
@@ -75,9 +75,13 @@ def plot_trade_off(rows: Sequence[Placed], measure: str | None) -> "alt.LayerCha
     require_altair()
     import altair as alt  # for charts alone
 
+    named: dict[tuple[float, float], str] = {}  # equal points have one name
+    for row in rows:
+        there = named.get((row.across, row.upwards))
+        named[row.across, row.upwards] = row.label if there is None else f"{there}, {row.label}"
     kinds = [BEST if row.recommended else FRONTIER if row.on_frontier else OTHER for row in rows]
     values = [
-        {"name": row.label, "risk": row.across, "loss": row.upwards, "kind": kind}
+        {"name": named[row.across, row.upwards], "risk": row.across, "loss": row.upwards, "kind": kind}
         for row, kind in zip(rows, kinds, strict=True)
     ]
     highest = max(row.across for row in rows), max(row.upwards for row in rows)
@@ -87,11 +91,15 @@ def plot_trade_off(rows: Sequence[Placed], measure: str | None) -> "alt.LayerCha
         y=alt.Y("loss:Q", title="information loss", scale=upwards, axis=alt.Axis(format="~%")),
         tooltip=["name:N", alt.Tooltip("risk:Q", format=".2%"), alt.Tooltip("loss:Q", format=".2%")],
     )
-    there = [kind for kind in (BEST, FRONTIER, OTHER) if kind in kinds]
-    colours = alt.Scale(domain=there, range=[{BEST: OK, FRONTIER: FILL, OTHER: SOFT}[kind] for kind in there])
+    shown = {kind: colour for kind, colour in ((BEST, OK), (FRONTIER, FILL), (OTHER, SOFT)) if kind in kinds}
+    colours = alt.Scale(domain=[*shown], range=[*shown.values()])
     legend = alt.Color("kind:N", title=None, scale=colours, legend=alt.Legend(orient="top"))
     best = base.transform_filter(alt.FieldOneOfPredicate("kind", [BEST, FRONTIER]))
-    names = best.mark_text(align="left", dx=8, dy=-8, color=TEXT).encode(text="name:N")
+    aside = f"datum.risk > {highest[0] / 2}"  # at the right, names are to the left and below, where no point can be
+    side, dx, dy = (alt.ExprRef(f"{aside} ? {one}") for one in ("'right' : 'left'", "-6 : 8", "13 : -8"))
+    names = best.mark_text(align=side, dx=dx, dy=dy, color=TEXT).encode(text="name:N")
     points = base.mark_point(filled=True, opacity=1, size=70).encode(color=legend)
     title = alt.Title("Risk against information loss", subtitle=f"loss: {measure}; lower is better in both")
-    return alt.LayerChart(layer=[best.mark_line(color=FILL, strokeWidth=1.5), points, names], title=title)
+    return alt.LayerChart(
+        layer=[best.mark_line(color=FILL, strokeWidth=1.5), points, names], title=title, padding=MARGIN
+    )
