@@ -1,5 +1,10 @@
 """How Sphinx makes the pages of this folder into a site that needs no network: `make docs`."""
 
+import json
+from html import escape
+
+from docutils.nodes import document
+from myst_parser.parsers.sphinx_ import MystParser
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
@@ -25,6 +30,33 @@ napoleon_use_ivar, napoleon_use_rtype = True, False
 suppress_warnings = ["ref.python"]
 
 
+class NotebookParser(MystParser):
+    """Shows a notebook with its stored outputs; nothing runs, and Jupyter is not needed."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: document) -> None:
+        """Parse the cells as one page of Markdown."""
+        cells = json.loads(inputstring)["cells"]
+        super().parse("\n\n".join(part for cell in cells for part in parts_of(cell)), document)
+
+
+def parts_of(cell: dict) -> list[str]:
+    """Return a cell as Markdown: its text, or its code and then each output, as a picture or page if it has one."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return [source]
+    found = [f"```python\n{source}\n```"]
+    for output in cell["outputs"]:
+        data = output.get("data", {"text/plain": output.get("text", [])})
+        shown = data.get("image/svg+xml") or data.get("text/html")
+        text = "".join(shown) if shown else f"<pre>{escape(''.join(data['text/plain']))}</pre>"
+        found.append(f'`````{{raw}} html\n<div style="overflow-x: auto; margin-bottom: 1rem">{text}</div>\n`````')
+    return found
+
+
 def setup(app: Sphinx) -> None:
-    """Show files of data as they are: Pygments knows no CSV."""
+    """Show files of data as they are, as Pygments knows no CSV, and notebooks as pages."""
     app.add_lexer("csv", TextLexer)
+    app.add_source_suffix(".ipynb", "notebook")
+    app.add_source_parser(NotebookParser)

@@ -75,7 +75,7 @@ class Caveat(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """The outcome of an independent check of a release: it holds, it fails, or it was not checked in full.
 
@@ -95,13 +95,22 @@ class Verdict:
         """Whether no check failed and every promise was checked."""
         return not self.failures and not self.unchecked
 
+    @property
+    def outcome(self) -> str:
+        """The outcome in words."""
+        return "Holds" if self.holds else "Does not hold" if self.failures else "Was not checked in full"
+
+    def __repr__(self) -> str:
+        """Return the outcome, the number of checks, and what failed."""
+        why = f"{len(self.checks)} checks passed" if self.holds else self.problem()
+        return f"verdict    {self.outcome}: {why}\nhow        {self.how}"
+
     def _repr_html_(self) -> str:
         """Return the outcome first, then each check, for a notebook."""
-        outcome = "Holds" if self.holds else "Does not hold" if self.failures else "Was not checked in full"
         why = "" if self.holds else f": {escape(self.problem())}"
         checks = "".join(f"<li>{escape(one)}</li>" for one in self.checks)
         details = f"<details><summary>{escape(self.how)}</summary><ul>{checks}</ul></details>"
-        return f"<p><strong>{outcome}</strong>{why}</p>{details}"
+        return f"<p><strong>{self.outcome}</strong>{why}</p>{details}"
 
     def problem(self) -> str:
         """Return what failed, or what was not checked, in sentences without the last stop."""

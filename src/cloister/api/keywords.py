@@ -103,7 +103,7 @@ def takes_settings(
             for name, default in (more or {}).items()
         ]
         signature = inspect.signature(verb).replace(parameters=[*own, *keywords, *extra])
-        vars(verb)["__signature__"] = signature
+        vars(verb).update(__signature__=signature, settings=known)
         lines = "\n".join(
             fill(f"{name} : {_meaning(one)}", 112, initial_indent=" " * 4, subsequent_indent=" " * 8)
             for name, one in known.items()
@@ -125,5 +125,5 @@ def _parameter(name: str, one: Setting) -> inspect.Parameter:
 
 def _meaning(one: Setting) -> str:
     """Return the help of a setting for Python readers: without advice on typing it, and with options as keywords."""
-    text = (one.help.text if one.help else one.allowed).replace(" Repeatable.", "")
+    text = (one.help.text if one.help else one.allowed).replace(" Repeatable.", "").replace(" *", " ``*``")
     return re.sub(r"--([a-z][a-z-]*)", lambda found: f"``{found[1].replace('-', '_')}``", text)

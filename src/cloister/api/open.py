@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, name_few
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Place, appearing
 from cloister.io.columns import list_columns, nearest_column
@@ -17,14 +17,14 @@ from cloister.io.frames import to_pandas
 from cloister.io.other_files import check_writable, write_other
 from cloister.jobs.manifest import only_part, part_names
 from cloister.privacy.rule import PrivacyRule
-from cloister.release.folder import any_manifest, check_new, read_data, read_manifest
+from cloister.release.folder import any_manifest, check_new, read_data, read_figures, read_manifest
 from cloister.release.head import CODEBOOK, REPORT, Section
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
 from cloister.release.typed_tables import read_tables
-from cloister.report import ReportPage
+from cloister.report import ReportPage, render_facts
 from cloister.report.sentences import use_sentences
-from cloister.results import CountBounds
+from cloister.results import CountBounds, Figures
 from cloister.settings.checking import check_arguments
 from cloister.settings.constraints import HIERARCHIES, Interval, check_value
 from cloister.settings.run_options import SEED
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from cloister.shapes.codes.data import CodeSets
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReleaseFacts:
-    """The facts that a release states, with types; ``left_out`` may be ``<5``: at least one and fewer than five."""
+    """The facts that a release states, with types; ``suppressed`` may be ``<5``: at least one and fewer than five."""
 
     shape: str
     method: str
@@ -49,10 +49,26 @@ class ReleaseFacts:
     m: int | None
     rules: tuple[Section | PrivacyRule, ...]
     patients: int
-    left_out: int | str
+    suppressed: int | str
     columns: tuple[str, ...]
     utility: Section
     risk: Section | None
+    class_sizes: Figures  # how many share each class, in bands, as the report shows them
+    summary: tuple[tuple[str, str], ...]  # in words
+
+    def __repr__(self) -> str:
+        """Return the facts in a few lines."""
+        return "\n".join(f"{name:<10} {text}" for name, text in self._rows())
+
+    def _repr_html_(self) -> str:
+        """Return the facts with a chart of the class sizes, for a notebook."""
+        return ReportPage(render_facts(self._rows(), self.class_sizes), "Facts of a release", "36rem").in_frame()
+
+    def _rows(self) -> list[tuple[str, str]]:
+        risk = self.risk.as_json() if self.risk is not None else {}
+        told = ", ".join(f"{name} {risk[name]:.3g}" for name in ("highest", "average") if name in risk)
+        columns = ("columns", f"{len(self.columns)}: {name_few(self.columns)}")
+        return [*self.summary, *([("risk", told)] if told else []), columns]
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,10 +131,12 @@ class ReleasedData:
             m=max((m for m in numbers["m"] if m is not None), default=None),
             rules=rules,
             patients=manifest.records.released,
-            left_out=manifest.records.suppressed,
+            suppressed=manifest.records.suppressed,
             columns=tuple(column for table in self.tables.values() for column in table.columns),
             utility=manifest.utility,
             risk=getattr(manifest, "risk", None),
+            class_sizes=read_figures(self.folder)["class_sizes"],
+            summary=tuple(in_rows(manifest)),
         )
 
     def frame(self, kind: Literal["polars", "pandas", "arrow"] = "polars", table: str | None = None) -> Any:
@@ -234,7 +252,7 @@ class ReleasedData:
             Each with the rows and columns of the table: numbers as numbers, dates as dates, text as categories (Enum).
             Cells of single values, missing values and recorded columns are as released. Cells whose values nothing in
             the release limits are null. Groups of which it names no values stay labels: give ``hierarchies`` to `open`.
-            Suppressed records, of which ``facts.left_out`` is the number, are not in the tables.
+            Suppressed records, of which ``facts.suppressed`` is the number, are not in the tables.
 
             *Trajectories*: a code and an age for each released pair, the ages of a patient in their order. Labels of
             classifications with no finer label in the release are drawn among their categories. Suppressed pairs are

@@ -44,8 +44,9 @@ def protect_table(frame: Any, **keywords: Any) -> TableRelease:
 
     Parameters
     ----------
-    frame : pandas, Polars or PyArrow table or DuckDB relation; one row a patient. A pandas index is never kept. A
-        dataframe of Spark, classic or by Connect, is counted where it is; methods that need rows are refused then.
+    frame : one row a patient: pandas, Polars or PyArrow table, DuckDB relation, other frame that narwhals supports, or
+        object with ``__arrow_c_stream__``. A pandas index is never kept. A dataframe of Spark, classic or by Connect,
+        is counted where it is; methods that need rows are refused then.
     **keywords : id_key : a secret of at least 32 bytes, for ``ids="hmac"``
     level_bounds : lowest and highest level of a column; None for its top; as ``"interval:5,10@0-1"`` in ``qi``
     progress : called now and then with the progress of the search
@@ -53,8 +54,8 @@ def protect_table(frame: Any, **keywords: Any) -> TableRelease:
     Returns
     -------
     TableRelease
-        Its ``data`` is a dataframe of the kind that came in. Missing values are values of their own: they form
-        classes, and stay missing until the root level.
+        Its ``data`` is a dataframe of the kind that came in; Polars for other frames. Missing values are values of
+        their own: they form classes, and stay missing until the root level.
 
     Raises
     ------

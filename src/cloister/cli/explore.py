@@ -11,8 +11,8 @@ from cloister.cli.options import CompareOptions, ExploreOptions
 from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
 from cloister.errors import Message, NoSafeRelease
 from cloister.exploration.comparison import compare_manifests, comparison_page, manifests_in, rows_of
-from cloister.exploration.results import RECORD, Exploration, Outcome, Setting, word_of
-from cloister.exploration.running import PAGE, ExploreRequest, explore_settings, in_words
+from cloister.exploration.results import RECORD, Exploration, Outcome, Setting, in_words, word_of
+from cloister.exploration.running import PAGE, ExploreRequest, explore_settings
 from cloister.exploration.setting_keys import parse_grid
 from cloister.io import write_private
 from cloister.pipeline.output_paths import tidy_beside

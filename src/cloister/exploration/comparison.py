@@ -4,20 +4,24 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cloister.errors import InputError
+from cloister.errors import InputError, name_few
 from cloister.jobs.manifest import only_part, part_names
 from cloister.release.folder import read_manifest
 from cloister.release.manifest import AnyManifest, parse_manifest
-from cloister.report import render_comparison, render_exploration
-from cloister.report.chart import Placed, Scatter, scatter
-from cloister.results import Figures as Content
+from cloister.report import ReportPage, render_comparison
+from cloister.report.chart import Placed, scatter
+from cloister.report.plots import plot_trade_off
 
 from .figures import Figures, figures_of
-from .results import Exploration, comparable, frontier, points_of, word_of
+from .results import RISK_AND_LOSS, comparable, frontier, points_of
+
+if TYPE_CHECKING:
+    import altair as alt
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """A comparison of releases.
 
@@ -33,6 +37,33 @@ class Comparison:
     losses: tuple[float | None, ...]
     measure: str | None
     on_frontier: frozenset[str]
+
+    def __repr__(self) -> str:
+        """Return what is compared in four lines."""
+        best = name_few(self.on_frontier and [name for name in self.figures if name in self.on_frontier])
+        rows = [
+            ("comparison", f"{len(self.figures)} releases: {name_few(self.figures)}"),
+            ("frontier", best or "none: their losses cannot be compared"),
+            ("settings", f"{len(self.settings)} differ{': ' * bool(self.settings)}{name_few(self.settings)}"),
+            ("next", "figures, settings, plot()"),
+        ]
+        return "\n".join(f"{name:<10} {text}" for name, text in rows)
+
+    def _repr_html_(self) -> str:
+        """Return the page that compares releases, for a notebook."""
+        return ReportPage(comparison_page(self), "Comparison of releases").in_frame()
+
+    def plot(self) -> "alt.LayerChart":
+        """Return risk against information loss of the releases as a chart; needs ``cloister[plot]``."""
+        return plot_trade_off(self.points(), self.measure)
+
+    def points(self) -> list[Placed]:
+        """Return the releases that have both a risk and a loss."""
+        return [
+            Placed(name, one.risk, loss, name in self.on_frontier)
+            for (name, one), loss in zip(self.figures.items(), self.losses, strict=True)
+            if one.risk is not None and loss is not None
+        ]
 
     def as_record(self) -> dict[str, object]:
         """Return the comparison as a JSON object."""
@@ -97,49 +128,9 @@ HEAD = ("shape", "method", "guarantee", "verified", "released", "suppressed", "r
 NAMES = {"risk": "highest risk", "average": "average risk", "verified": "verified (as stated)", "measure": "loss is"}
 
 
-RISK_AND_LOSS = "highest risk", "loss"
-
-
-def exploration_page(exploration: Exploration, source: str) -> str:
-    """Return the report page of an exploration; ``source`` is the name of the data."""
-    facts = exploration.as_record()
-    words = [{key: word_of(value) for key, value in one.setting.items()} for one in exploration.outcomes]
-    return render_exploration(
-        {**facts, "source": source, "words": words, "pictures": pictures(facts), "more": exploration.known_of_analyses}
-    )
-
-
-def pictures(facts: Content) -> dict[str, Scatter]:
-    """Return the pictures of an exploration by title, from its record; settings without a figure are omitted.
-
-    Risk against loss, and, where settings differ in k, how many records each keeps.
-    """
-    safe, taken = [row for row in facts["settings"] if row["figures"]], facts["recommendation"]["number"]
-    compared = [
-        Placed(
-            str(row["number"]), row["figures"]["risk"], row["compared_by"], row["on_frontier"], row["number"] == taken
-        )
-        for row in safe
-        if row["figures"]["risk"] is not None and row["compared_by"] is not None
-    ]
-    kept = [
-        Placed(str(row["number"]), row["setting"]["k"], row["figures"]["released"], False, row["number"] == taken)
-        for row in safe
-        if "k" in row["setting"] and isinstance(row["figures"]["released"], int)
-    ]
-    shown = {"Risk against loss; lower is better in both": scatter(compared, *RISK_AND_LOSS)} if compared else {}
-    if len({one.across for one in kept}) > 1:
-        shown["Records kept, by k"] = scatter(kept, "k", "records released")
-    return shown
-
-
 def comparison_page(comparison: Comparison) -> str:
     """Return the report page that compares releases."""
-    points = [
-        Placed(name, one.risk, loss, name in comparison.on_frontier)
-        for (name, one), loss in zip(comparison.figures.items(), comparison.losses, strict=True)
-        if one.risk is not None and loss is not None
-    ]
+    points = comparison.points()
     picture = scatter(points, *RISK_AND_LOSS) if points else None
     return render_comparison(comparison.as_record(), rows_of(comparison.figures), picture)
 

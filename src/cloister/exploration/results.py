@@ -6,18 +6,24 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from cloister.errors import InputError, Message, NoSafeRelease, setting
 from cloister.io import is_taken, write_private
 from cloister.io.write import cannot_write
+from cloister.report import ReportPage, render_exploration
+from cloister.report.chart import Placed, Scatter, scatter
+from cloister.report.plots import plot_trade_off
 from cloister.results import Figures as Content
 from cloister.settings.constraints import Interval, OneOf, check_value
 from cloister.version import __version__
 
 from .figures import Figures
+
+if TYPE_CHECKING:
+    import altair as alt
 
 SAME = 1e-12
 """Distances that differ by no more are equal; the lower risk is taken then."""
@@ -121,7 +127,13 @@ def word_of(value: object) -> str:
         return ",".join(map(word_of, value))
     if isinstance(value, Mapping):
         return ", ".join(f"{column}={word_of(one)}" for column, one in value.items())
-    return value if isinstance(value, str) else json.dumps(value)
+    word = getattr(value, "spec", value)  # of a hierarchy
+    return word if isinstance(word, str) else json.dumps(word, default=lambda one: type(one).__name__)
+
+
+def in_words(setting: Setting) -> str:
+    """Return a setting as a user would type it."""
+    return " ".join(f"{key}={word_of(value)}" for key, value in setting.items())
 
 
 @dataclass(frozen=True)
@@ -160,7 +172,7 @@ def outcome_of(setting: Setting, attempt: Callable[[], Figures]) -> Outcome:
     return Outcome(setting, figures, reason, round(time.perf_counter() - started, 3))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Exploration:
     """All settings of a grid with their risk and loss, and the recommended setting.
 
@@ -174,6 +186,33 @@ class Exploration:
     measure: str | None
     on_frontier: frozenset[int]
     recommendation: Recommendation
+
+    def __repr__(self) -> str:
+        """Return what was found in five lines."""
+        points, taken = points_of([one.figures for one in self.outcomes], self.losses), self.recommended
+        why, best = self.recommendation.why, f"{len(self.on_frontier)} on the frontier"
+        ranges = {
+            name: " to ".join(f"{end(values):.3g}" for end in (min, max)) if values else "not known"
+            for name, values in (("risk", [one.risk for one in points]), ("loss", [one.loss for one in points]))
+        }
+        rows = [
+            ("exploration", f"{len(self.outcomes)} settings, {self.safe} with a safe release, {best}"),
+            ("recommended", f"{in_words(taken.setting)}: {why}" if taken is not None else f"none: {why}"),
+            ("risk", ranges["risk"]),
+            ("loss", f"{ranges['loss']} ({self.measure})" if self.measure else ranges["loss"]),
+            ("next", "outcomes, recommended, plot(); confidential"),
+        ]
+        return "\n".join(f"{name:<12} {text}" for name, text in rows)
+
+    def _repr_html_(self) -> str:
+        """Return the page of the exploration with its frontier, for a notebook."""
+        return ReportPage(exploration_page(self), "Exploration", "60rem").in_frame()
+
+    def plot(self) -> "alt.LayerChart":
+        """Return risk against information loss of the settings as a chart; needs ``cloister[plot]``."""
+        words = [in_words(one.setting) for one in self.outcomes]
+        rows = [replace(row, label=words[int(row.label) - 1]) for row in compared_settings(self.as_record())]
+        return plot_trade_off(rows, self.measure)
 
     @property
     def safe(self) -> int:
@@ -208,6 +247,47 @@ class Exploration:
                 "why": self.recommendation.why,
             },
         }
+
+
+RISK_AND_LOSS = "highest risk", "loss"
+
+
+def exploration_page(exploration: Exploration, source: str = "") -> str:
+    """Return the report page of an exploration; ``source`` is the name of the data."""
+    facts = exploration.as_record()
+    words = [{key: word_of(value) for key, value in one.setting.items()} for one in exploration.outcomes]
+    return render_exploration(
+        {**facts, "source": source, "words": words, "pictures": pictures(facts), "more": exploration.known_of_analyses}
+    )
+
+
+def compared_settings(facts: Content) -> list[Placed]:
+    """Return the settings of an exploration's record that have both a risk and a loss, by number."""
+    taken = facts["recommendation"]["number"]
+    return [
+        Placed(
+            str(row["number"]), row["figures"]["risk"], row["compared_by"], row["on_frontier"], row["number"] == taken
+        )
+        for row in facts["settings"]
+        if row["figures"] and row["figures"]["risk"] is not None and row["compared_by"] is not None
+    ]
+
+
+def pictures(facts: Content) -> dict[str, Scatter]:
+    """Return the pictures of an exploration by title, from its record; settings without a figure are omitted.
+
+    Risk against loss, and, where settings differ in k, how many records each keeps.
+    """
+    compared, taken = compared_settings(facts), facts["recommendation"]["number"]
+    kept = [
+        Placed(str(row["number"]), row["setting"]["k"], row["figures"]["released"], False, row["number"] == taken)
+        for row in facts["settings"]
+        if row["figures"] and "k" in row["setting"] and isinstance(row["figures"]["released"], int)
+    ]
+    shown = {"Risk against loss; lower is better in both": scatter(compared, *RISK_AND_LOSS)} if compared else {}
+    if len({one.across for one in kept}) > 1:
+        shown["Records kept, by k"] = scatter(kept, "k", "records released")
+    return shown
 
 
 def summed_up(outcomes: Sequence[Outcome], rule: Rule, risk_limit: float | None) -> Exploration:

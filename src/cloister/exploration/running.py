@@ -11,18 +11,18 @@ from typing import Literal
 
 from cloister.errors import InputError
 from cloister.errors import setting as called
-from cloister.exploration.comparison import exploration_page
 from cloister.exploration.figures import Figures, exact_figures_of
 from cloister.exploration.results import (
     FOR_THE_CUSTODIAN,
     Exploration,
     Outcome,
     Setting,
+    exploration_page,
+    in_words,
     open_record,
     outcome_of,
     rule_named,
     summed_up,
-    word_of,
 )
 from cloister.io import sha256, write_private
 from cloister.pipeline.output_paths import tidy_beside
@@ -119,7 +119,7 @@ def explore_settings(
         work.check_grid(options, grid)
         settings = settings_in(grid)
     for one in settings:
-        with _of_setting(one):
+        with name_setting(one):
             ground.prepared(one)
     with open_record(asked.out, _identity(ground, grid or FRONTIER, asked), settings) as record:
         earlier = len(record.done)
@@ -137,13 +137,8 @@ def explore_settings(
     return ExploredGrid(exploration, earlier, content)
 
 
-def in_words(setting: Setting) -> str:
-    """Return a setting as a user would type it."""
-    return " ".join(f"{key}={word_of(value)}" for key, value in setting.items())
-
-
 @contextmanager
-def _of_setting(setting: Setting) -> Iterator[None]:
+def name_setting(setting: Setting) -> Iterator[None]:
     """Add the setting to errors."""
     try:
         yield
@@ -160,7 +155,7 @@ def _try_setting(ground: ExplorationData, setting: Setting, asked: ExploreReques
             release.write(asked.out / RELEASES / f"{number + 1:03d}", overwrite=True)
         return exact_figures_of(release)
 
-    with _of_setting(setting):
+    with name_setting(setting):
         return outcome_of(setting, attempt)
 
 

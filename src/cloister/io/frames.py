@@ -49,9 +49,11 @@ class NativeFrame:
 
 
 def from_native(data: object) -> NativeFrame:
-    """Read the table in a pandas or Polars DataFrame, a Polars LazyFrame, a PyArrow Table or a DuckDB relation.
+    """Read the table in a dataframe of any kind.
 
-    ``data`` is left as it is. A DuckDB relation comes back on the connection of ``data``.
+    pandas, Polars, PyArrow and DuckDB get their own kind back; a DuckDB relation is made on the connection of ``data``.
+    Any other object with ``__arrow_c_stream__``, and any other frame that narwhals knows, gets a Polars DataFrame back.
+    ``data`` is left as it is; a stream can be read once only.
 
     Examples
     --------
@@ -59,8 +61,10 @@ def from_native(data: object) -> NativeFrame:
     >>> from_native(pl.DataFrame({"age": [39, None]})).frame.rows()
     [(39,), (None,)]
     """
+    import narwhals as nw
     from narwhals import dependencies
 
+    data = nw.to_native(data, pass_through=True)
     if isinstance(data, pl.DataFrame):
         return _native("Polars DataFrame", lambda: data, lambda frame: frame)
     if isinstance(data, pl.LazyFrame):
@@ -71,8 +75,23 @@ def from_native(data: object) -> NativeFrame:
         return _native("PyArrow Table", lambda: _from_arrow(data), _to_arrow)
     if dependencies.is_duckdb_relation(data):
         return _native("DuckDB relation", lambda: _from_duckdb(data), lambda frame: _to_duckdb(frame, data))
+    return _from_other(data)
+
+
+def _from_other(data: object) -> NativeFrame:
+    """Read a frame of another library that narwhals knows, or else a stream of Arrow; Polars comes back."""
+    import narwhals as nw
+
+    kind, frame = f"table of type {type(data).__name__}", nw.from_native(data, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.LazyFrame):
+        return _native(kind, lambda: frame.collect("polars").to_native(), lambda released: released)
+    if isinstance(frame, nw.DataFrame):
+        return _native(kind, frame.to_polars, lambda released: released)
+    if hasattr(data, "__arrow_c_stream__") and not isinstance(frame, nw.Series | type):
+        return _native(kind, lambda: pl.DataFrame(data), lambda released: released)
     raise InputError(
-        "A pandas or Polars DataFrame, a Polars LazyFrame, a PyArrow Table or a DuckDB relation is needed, "
+        "A dataframe is needed: a pandas or Polars DataFrame, a Polars LazyFrame, a PyArrow Table, a DuckDB relation, "
+        "another frame that narwhals supports or an object with __arrow_c_stream__, "
         f"not an object of type {type(data).__name__}."
     )
 

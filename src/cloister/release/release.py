@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
@@ -28,7 +28,11 @@ from cloister.release.folder import (
 from cloister.release.head import CODEBOOK, FIGURES, MANIFEST, REPORT, SCRIPT
 from cloister.release.manifest import AnyManifest, rule_words, rules_of, script_of, with_parts
 from cloister.report import ReportPage, render_report, report_files
+from cloister.report.plots import plot_release
 from cloister.results import DIGITS, Figures, Manifest, Verdict
+
+if TYPE_CHECKING:
+    import altair as alt
 
 LOSSES = {"mean_loss": "mean", "loss": "minimized"} | {
     name: name for name in ("ilm", "alm", "dlm", "ilm_exact", "alm_exact", "dlm_exact", "occurrences_in_item_chunks")
@@ -100,7 +104,10 @@ class Release(ABC):
 
     def __repr__(self) -> str:
         """Return a summary in four lines."""
-        rows = [*in_rows(self.manifest), ("next", "data, codebook, report(), summary(), verify(), write(folder)")]
+        rows = [
+            *in_rows(self.manifest),
+            ("next", "data, codebook, report(), plot(), summary(), verify(), write(folder)"),
+        ]
         return "\n".join(f"{name:<10} {text}" for name, text in rows)
 
     def _repr_html_(self) -> str:
@@ -115,6 +122,10 @@ class Release(ABC):
         """Return the report as the release folder will have it, but for what only its files tell: hashes, an attack."""
         figures = figures_of(self.derived.report_counts(), self.manifest.created)
         return ReportPage(render_report(self.manifest, figures))
+
+    def plot(self) -> "alt.VConcatChart":
+        """Return class sizes and the information loss of each column as a chart; needs ``cloister[plot]``."""
+        return plot_release(self.manifest, figures_of(self.derived.report_counts(), self.manifest.created))
 
     @abstractmethod
     def recheck(self) -> Verdict:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme", "claims_words.txt"
 ENDING = ".j2"
-FRAME = "width:100%;height:44rem;border:1px solid #ccc"
+FRAME = "width:100%;border:1px solid #ccc"
 EXPONENTIAL = 1e15  # from here on numbers are written with an exponent
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
 """Roles of the columns of claims in which codes of each kind are looked for."""
@@ -156,9 +156,11 @@ def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
 
 @dataclass(frozen=True, repr=False)
 class ReportPage:
-    """The report of a release as one page: shown as such by a notebook, and written to a file by `write`."""
+    """A report as one page: shown as such by a notebook, and written to a file by `write`."""
 
     html: str
+    title: str = "Release report"
+    height: str = "44rem"  # in a notebook
 
     def __repr__(self) -> str:
         """Return what it is, as the page itself is for a browser."""
@@ -170,7 +172,8 @@ class ReportPage:
 
     def in_frame(self) -> str:
         """Return a frame with the page, so that its styles change nothing around it, and no script could run."""
-        return f'<iframe sandbox srcdoc="{escape(self.html)}" title="Release report" style="{FRAME}"></iframe>'
+        style = f"{FRAME};height:{self.height}"
+        return f'<iframe sandbox srcdoc="{escape(self.html)}" title="{escape(self.title)}" style="{style}"></iframe>'
 
     def write(self, file: str | Path) -> None:
         """Write the page to a new file that its owner alone can read."""
@@ -286,6 +289,11 @@ def render_job(
 def render_exploration(facts: Figures) -> str:
     """Return the HTML report of an exploration: its record, settings in words, and pictures by title."""
     return environment().get_template("exploration.html").render(e=facts)
+
+
+def render_facts(rows: Sequence[tuple[str, str]], sizes: Figures) -> str:
+    """Return the HTML page of the facts of a release: rows of a name and a text, and class sizes."""
+    return environment().get_template("facts.html").render(rows=rows, sizes=sizes)
 
 
 def render_comparison(

@@ -10,8 +10,8 @@ from pathlib import Path
 from starlette.responses import Response
 
 from cloister.errors import CloisterError, InputError
-from cloister.exploration.comparison import pictures, rows_of
-from cloister.exploration.results import RULES, figures_of_record, outcome_from_record, word_of
+from cloister.exploration.comparison import rows_of
+from cloister.exploration.results import RULES, figures_of_record, outcome_from_record, pictures, word_of
 from cloister.exploration.running import JSON
 from cloister.exploration.setting_keys import FRONTIER, NOT_IN_A_GRID
 from cloister.io import write_private

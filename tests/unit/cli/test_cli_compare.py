@@ -84,5 +84,5 @@ def test_claims_are_explored_by_keys_of_their_plan(tmp_path):
 
     assert [one.figures.more["threshold"] for one in found.outcomes] == [0.1, 0.2]
     assert found.recommended is not None
-    with pytest.raises(cl.InputError, match="which only claims have"):
+    with pytest.raises(cl.InputError, match="no setting risk"):
         cl.explore(cl.protect_table, pl.DataFrame(), grid={"risk.threshold": [0.1]})

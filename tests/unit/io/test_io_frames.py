@@ -6,6 +6,7 @@ import sys
 from decimal import Decimal
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -27,12 +28,22 @@ def duckdb_relation() -> duckdb.DuckDBPyRelation:
     return duckdb.connect().sql("SELECT * FROM (VALUES ('001', 39), (NULL, 40), ('é', NULL)) AS t(id, age)")
 
 
+class Stream:
+    """A table of somebody's own, known by the protocol of Arrow alone."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return pa.table(ROWS).__arrow_c_stream__(requested_schema)
+
+
 MAKERS = {
     "polars": lambda: pl.DataFrame(ROWS),
     "lazy": lambda: pl.LazyFrame(ROWS),
     "pandas": lambda: pd.DataFrame(ROWS),
     "pyarrow": lambda: pa.table(ROWS),
     "duckdb": duckdb_relation,
+    "narwhals": lambda: nw.from_native(pd.DataFrame(ROWS)),
+    "stream": Stream,
+    "reader": lambda: pa.table(ROWS).to_reader(),
 }
 
 
@@ -53,6 +64,9 @@ def test_every_kind_is_read_alike(make):
         ("pandas", pd.DataFrame),
         ("pyarrow", pa.Table),
         ("duckdb", duckdb.DuckDBPyRelation),
+        ("narwhals", pd.DataFrame),
+        ("stream", pl.DataFrame),
+        ("reader", pl.DataFrame),
     ],
 )
 def test_the_same_kind_comes_back(kind, found):
@@ -65,11 +79,35 @@ def test_the_same_kind_comes_back(kind, found):
     assert from_native(data).frame.equals(released)
 
 
-@pytest.mark.parametrize("data", [None, [1], {"a": [1]}, "data.csv", np.zeros((2, 2)), pl.Series([1]), pd.Series([1])])
+@pytest.mark.parametrize(
+    "data", [None, [1], {"a": [1]}, "data.csv", np.zeros((2, 2)), pl.Series([1]), pd.Series([1]), Stream]
+)
 def test_other_objects_are_refused(data):
     """What is no dataframe is refused by its type, with what would do."""
-    with pytest.raises(InputError, match=r"pandas or Polars DataFrame.*PyArrow Table.*DuckDB relation"):
+    with pytest.raises(
+        InputError, match=r"pandas or Polars DataFrame.*PyArrow Table.*DuckDB relation.*__arrow_c_stream__"
+    ):
         from_native(data)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "lazy"])
+def test_a_frame_that_only_narwhals_knows_is_read(kind):
+    """A frame of a library with no case of its own is read by narwhals, eager or lazy, and Polars comes back."""
+    native = frames._from_other(MAKERS[kind]())
+
+    assert native.frame.cast({"age": pl.Int64}).equals(TABLE)
+    assert isinstance(native.back(native.frame), pl.DataFrame)
+
+
+def test_a_stream_that_is_no_table_names_no_value():
+    """A column alone behind the protocol of Arrow is refused without what is in it."""
+
+    class Column:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pl.Series(["PATIENT-1"]).__arrow_c_stream__(requested_schema)
+
+    with pytest.raises(InputError, match="The table of type Column cannot be read"):
+        from_native(Column())
 
 
 def test_a_pandas_index_is_never_kept():
