@@ -146,18 +146,32 @@ class Column:
             return "integers" if self.is_whole else "numbers"
         return "dates" if self.mostly(DATE) else "categories" if self.n_values <= MANY_KINDS else "text"
 
-    def distribution(self) -> list[int]:
-        """Return records by values of equal width for numbers and days, else of the most frequent values."""
-        scale = self.numbers
+    def distribution(self, like: "Column | None" = None) -> list[int]:
+        """Return records by values of equal width for numbers and days, else of the most frequent values.
+
+        ``like``: the column whose values define the axis, if not this one
+        """
+        whole = like or self
+        scale, known = whole._scale(), np.isfinite(whole._scale())
+        if known.sum() > 1 and np.ptp(scale[known]) > 0:
+            low, wide = scale[known].min(), np.ptp(scale[known])
+            bars = min(MOST_BARS, int(known.sum()))
+            own = self._scale()
+            place = np.floor((own - low) / wide * bars)
+            heights = np.bincount(
+                np.clip(place[np.isfinite(own)], 0, bars - 1).astype(int), self.records[np.isfinite(own)], bars
+            )
+            return [int(one) for one in heights]
+        counts = dict(zip(self.values.to_list(), self.records.tolist(), strict=True))
+        frequent = sorted(zip(whole.records.tolist(), whole.values.to_list(), strict=True), reverse=True)[:MOST_BARS]
+        return [counts.get(value, 0) for _, value in frequent]
+
+    def _scale(self) -> NDArray[np.float64]:
+        """The values as numbers or days; NaN for all else."""
         if self.kind == "dates":
             days = self.values.str.head(10).str.to_date(strict=False).to_physical()
-            scale = days.cast(pl.Float64).to_numpy().astype(np.float64)
-        known = np.isfinite(scale)
-        if self.kind == "empty" or not (self.are_numbers or self.kind == "dates") or not known.any():
-            return sorted(self.records.tolist(), reverse=True)[:MOST_BARS]
-        bars = min(MOST_BARS, int(known.sum()))
-        heights, _ = np.histogram(scale[known], bars, weights=self.records[known])
-        return [int(one) for one in heights]
+            return days.cast(pl.Float64).to_numpy().astype(np.float64)
+        return self.numbers if self.are_numbers else np.full(self.n_values, np.nan)
 
     @cached_property
     def holds_codes(self) -> bool:

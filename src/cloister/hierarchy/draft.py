@@ -71,10 +71,11 @@ class HierarchyDraft:
     def take_apart(self, level: int, items: Collection[str]) -> "HierarchyDraft":
         """Make a group of its own of each item."""
         self._require(level)
-        found = self
-        for item in dict.fromkeys(row[level - 1] for row in self.rows if row[level - 1] in items):
-            found = found.put_together(level, [item], item)
-        return found
+        named = {row[level] for row in self.rows if row[level] in items and row[level - 1] != row[level]}
+        if named:
+            raise InputError(f"{len(named)} of the groups are called like one of their values. Rename them first.")
+        apart = {row: (*row[:level], row[level - 1], *row[level + 1 :]) for row in self.rows if row[level - 1] in items}
+        return HierarchyDraft(tuple(apart.get(row, row) for row in self.rows))
 
     def add_level(self) -> "HierarchyDraft":
         """Add a level below the root, with the groups of the level before."""

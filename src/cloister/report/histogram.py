@@ -10,6 +10,8 @@ WIDTH, HEIGHT, BELOW, SIDE = 640, 150, 22, 20
 """Of the field of bars: its size, the room for marks below, and at both sides."""
 
 BINS, MARKS, NEARLY_ALL = 40, 8, 0.98
+LEAST_SPREAD, LARGEST = 1e-9, 1e15
+"""Of numbers that can be drawn: their range as a share of the largest, and their size."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class NumberHistogram:
 
 
 def histogram_of(records: Mapping[str, int]) -> NumberHistogram | None:
-    """Return the histogram of values with their records; None unless nearly all of at least three are numbers.
+    """Return the histogram of values with their records; None unless nearly all of at least three are numbers
+    that differ by more than their last digits.
 
     Examples
     --------
@@ -48,9 +51,9 @@ def histogram_of(records: Mapping[str, int]) -> NumberHistogram | None:
         if (number := _number(value)) is not None:
             known[number] = known.get(number, 0) + count
     present = sum(count for value, count in records.items() if value)
-    if len(known) < 3 or sum(known.values()) < NEARLY_ALL * present:
-        return None
     numbers, counts = np.array(list(known)), np.array(list(known.values()))
+    if len(known) < 3 or counts.sum() < NEARLY_ALL * present or np.ptp(numbers) < LEAST_SPREAD * np.abs(numbers).max():
+        return None
     step = _round_step(float(np.ptp(numbers)) / MARKS)
     low, high = math.floor(numbers.min() / step) * step, math.ceil(numbers.max() / step) * step
     bins = min(BINS, max(3, round((high - low) / _round_step(float(np.ptp(numbers)) / BINS))))
@@ -63,7 +66,7 @@ def histogram_of(records: Mapping[str, int]) -> NumberHistogram | None:
     fine = max(_round_step(step / 50), 1.0 if (numbers == np.floor(numbers)).all() else 0.0)
     found = NumberHistogram(bars, (), low, high, fine)
     marks = [low + step * place for place in range(round((high - low) / step) + 1)]
-    return replace(found, marks=tuple((f"{mark:g}", found.x(mark)) for mark in marks))
+    return replace(found, marks=tuple((f"{mark:,.10g}", found.x(mark)) for mark in marks))
 
 
 def _number(text: str) -> float | None:
@@ -71,7 +74,7 @@ def _number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return number if math.isfinite(number) else None
+    return number if abs(number) < LARGEST else None
 
 
 def _round_step(least: float) -> float:

@@ -185,6 +185,7 @@ PAGES = {
     "POST /data": "data_pages.save_data",
     "GET /columns": "column_pages.columns",
     "POST /columns": "column_pages.save_columns",
+    "GET /columns/list": "column_pages.columns",
     "POST /columns/list": "column_pages.change_columns",
     "POST /columns/decide": "column_pages.decide",
     "GET /hierarchies": "hierarchy_pages.hierarchies",
@@ -289,7 +290,7 @@ def load_pages() -> None:
 
 @cache
 def _statics() -> Mapping[str, tuple[str, bytes]]:
-    """What pages look like, and the one script, by name; nothing else of the package is given out."""
+    """What pages look like, and their scripts, by name; nothing else of the package is given out."""
     folder = files("cloister.web").joinpath("static")
     found = {
         file.name: (KINDS[suffix], file.read_bytes())

@@ -1,6 +1,6 @@
 """The page on the columns of a table: the role of each, alerts, and how well quasi-identifiers distinguish records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
@@ -41,9 +41,9 @@ def role_of(state: JobState, part: str, column: str, guess: str) -> str:
         if column == section.get(key):
             return role
     for key in LISTS:
-        if column in section.get(key, []):
+        if column in section.get(key, []) or f"{column}={key}" in section.get("undecided", ()):
             return key
-    if column in section.get("qi", {}):
+    if column in section.get("qi", {}) or f"{column}=quasi-identifier" in section.get("undecided", ()):
         return "quasi-identifier"
     is_new = not any(section.get(key) for key in ("qi", *LISTS))
     return guess if is_new else ""
@@ -55,15 +55,26 @@ def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
         guesses = [one.guess.role if one.guess and one.guess.role in ROLES else "" for one in sample.columns]
         named = zip(sample.columns, guesses, strict=True)
         return [role_of(visit.state, visit.part, one.name, guess) for one, guess in named]
-    chosen = [visit.say(f"role-{place}") for place in range(len(sample.columns))]
+    chosen = _roles_sent(visit, sample)
     role, _, places = visit.say("fix").partition(":")
     changed = places.split(",") if places else []
     if visit.say("set"):
-        role, changed = visit.say("set-role"), visit.every("selected" if visit.say("set") == "selected" else "shown")
-    for place in changed:
-        if place.isdigit() and int(place) < len(chosen) and role in ROLES:
-            chosen[int(place)] = role
+        role = visit.say("set-role")
+        changed = visit.every("selected") if visit.say("set") == "selected" else visit.say("shown").split(",")
+    for place in _places(changed, sample):
+        chosen[place] = role if role in ROLES else chosen[place]
     return chosen
+
+
+def _roles_sent(visit: RequestContext, sample: FirstRecords) -> list[str]:
+    """The role of each column in the form, by name: a file that was changed may have other columns at these places."""
+    places = [key.removeprefix("name-") for key in visit.form if key.startswith("name-")]
+    sent = {visit.say(f"name-{place}"): visit.say(f"role-{place}") for place in places}
+    return [sent.get(one.name, "") for one in sample.columns]
+
+
+def _places(words: Sequence[str], sample: FirstRecords) -> list[int]:
+    return [int(word) for word in words if word.isdecimal() and int(word) < len(sample.columns)]
 
 
 def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, str]) -> dict[str, object]:
@@ -74,13 +85,17 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
     called, source, _ = source_of(visit.state.job, visit.part)
     names = [one.name for one, role in zip(sample.columns, chosen, strict=True) if role == "quasi-identifier"]
     hierarchies = {name: _hierarchy(visit, sample, name) for name in names}
-    rows = rows_of(sample.columns, chosen, hierarchies, bulk, view)
+    viewed = f"{view.find}|{view.show}|{view.sort}"
+    shown = _places(visit.say("shown").split(","), sample) if visit.form and visit.say("viewed") == viewed else []
+    rows = rows_of(sample.columns, chosen, hierarchies, bulk, view, shown)
+    saved = [role_of(visit.state, visit.part, one.name, "") for one in sample.columns]
     beside, unread = compare_release(visit) if visit.say("after") else (None, "")
     refused = visit.every("refused")
     selected = set() if visit.say("set") else set(visit.every("selected"))
     return {
         "sample": sample, "rows": rows, "counts": counts_of(rows), "alerts": list(alerts_of(rows, bulk, refused)),
-        "view": view, "roles": ROLES, "sorts": SORTS, "selected": selected, "wrong": errors,
+        "view": view, "viewed": viewed, "unsaved": sum(a != b for a, b in zip(chosen, saved, strict=True)),
+        "roles": ROLES, "sorts": SORTS, "selected": selected, "wrong": errors,
         "is_released": is_released(visit), "compared": bars_after(rows, beside), "unread": unread, "refused": refused,
         "together": visit.app.data.together(visit.state.path.parent, called, source, names),
     }  # fmt: skip
@@ -107,7 +122,8 @@ def columns(
     section = fill_section(specs, section, visit.form) if visit.form else section
     return job_page(
         visit, "columns", status, **_content(visit, sample, errors or {}), entries=bind_fields(specs, section, errors),
-        problem=problem or sample.problem, bulk=BULK, bulk_chosen=bulk_of(section),
+        problem=problem or sample.problem, bulk=BULK,
+        bulk_chosen=visit.say("undecided") if visit.form else bulk_of(section),
     )  # fmt: skip
 
 
@@ -132,8 +148,8 @@ def _with_bulk(visit: RequestContext) -> Given:
     section, word = dict(visit.state.section(visit.part)), visit.say("undecided")
     if word not in BULK:
         raise InputError("Undecided columns can be dropped, sensitive, kept or quasi-identifiers.")
-    of_columns = [one for one in section.get("undecided", ()) if one not in BULK]
-    section["undecided"] = [*of_columns, *([word] if word else [])]
+    columns = [one for one in section.get("undecided", ()) if one not in BULK]
+    section["undecided"] = [*columns, *([word] if word else [])]
     return {key: value for key, value in section.items() if key != "undecided" or value}
 
 
@@ -144,7 +160,7 @@ def save_columns(visit: RequestContext) -> Response:
     sample, state = read_part(visit), visit.state
     try:
         seen_or_refuse(visit, sample.stamp)
-        chosen = {one.name: visit.say(f"role-{place}") for place, one in enumerate(sample.columns)}
+        chosen = dict(zip([one.name for one in sample.columns], _roles_sent(visit, sample), strict=True))
         for role in HAND_ROLES:
             if (several := [column for column, one in chosen.items() if one == role])[1:]:
                 raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])
@@ -161,6 +177,7 @@ def _with_roles(
 ) -> Given:
     """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
     section = fill_section(only(specs_of_shape("table"), ("accept",)), _with_bulk(visit), visit.form)
+    section["undecided"] = [word for word in section.get("undecided", ()) if word in BULK]  # each column has its role
     by_role = {role: [column for column, one in chosen.items() if one == role] for role in ROLES}
     section["qi"] = {column: _hierarchy(visit, sample, column) for column in by_role["quasi-identifier"]}
     for key in LISTS:
@@ -173,6 +190,6 @@ def _with_roles(
             section.pop(key, None)
     source = {key: value for key, value in state.content["sources"][section["source"]].items() if key != "id"}
     source |= {"id": by_role["id"][0]} if by_role["id"] else {}
-    empty = [key for key in ("qi", *LISTS) if not section[key]]
+    empty = [key for key in ("qi", "undecided", *LISTS) if not section[key]]
     section = {key: value for key, value in section.items() if key not in empty}
     return state.with_section(part, section, {section["source"]: source})

@@ -1,9 +1,11 @@
 """The table of columns: its rows and their order, counts by role, and alerts with the changes that resolve them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from cloister.evidence.column import Column
+from cloister.io import as_text
 from cloister.io.columns import list_columns
 from cloister.recipients.utility_comparison import Beside
 
@@ -90,16 +92,26 @@ class ColumnsView:
 
 
 def rows_of(
-    columns: Sequence[ColumnFacts], chosen: Sequence[str], hierarchies: Mapping[str, str], bulk: str, view: ColumnsView
+    columns: Sequence[ColumnFacts],
+    chosen: Sequence[str],
+    hierarchies: Mapping[str, str],
+    bulk: str,
+    view: ColumnsView,
+    shown: Sequence[int] = (),
 ) -> list[ColumnRow]:
     """Return the rows of the table, in the order of the view.
 
-    ``hierarchies``: of quasi-identifiers, in their words; ``bulk``: the role that a run gives to undecided columns
+    ``hierarchies``: of quasi-identifiers, in their words; ``bulk``: the role that a run gives to undecided columns;
+    ``shown``: rows that stay where they are, whatever their role is now, as the view did not change
     """
     rows = [
         ColumnRow(place, facts, role, hierarchies.get(facts.name, TREATMENTS[role or bulk]), view.includes(facts, role))
         for place, (facts, role) in enumerate(zip(columns, chosen, strict=True))
     ]
+    if shown:
+        order = {place: number for number, place in enumerate(shown)}
+        rows = [replace(row, is_shown=row.place in order) for row in rows]
+        return sorted(rows, key=lambda row: order.get(row.place, len(order)))
     if view.sort == "undecided":
         rows.sort(key=lambda row: row.role != "")
     elif view.sort in ("missing", "unique"):
@@ -138,10 +150,11 @@ def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = (
     if undecided and not bulk:
         fixes = {**drop, **quasi, "sensitive": "Release as recorded"}
         yield _alert(undecided, "undecided. Nothing is released until each column has a role", fixes)
-    stopping = [row for row in rows if row.facts.name in refused and row.role in (*RECORDED, "")]
+    recorded = [row for row in rows if (row.role or bulk) in RECORDED]
+    stopping = [row for row in recorded if row.facts.name in refused]
     if stopping:
         yield _alert(stopping, "released as recorded in the last run, which refused that", drop | quasi)
-    recorded = [row for row in rows if row.role in RECORDED and row not in stopping]
+    recorded = [row for row in recorded if row not in stopping]
     identifying = [row for row in recorded if _has_sign(row.facts) or _suggests(row, "drop")]
     if identifying:
         yield _alert(identifying, "released as recorded, with signs of identifiers", drop)
@@ -160,8 +173,11 @@ def bars_after(rows: Sequence[ColumnRow], beside: Beside | None) -> dict[str, tu
         return {}
     found: dict[str, tuple[Bars, Bars]] = {}
     for row in rows:
-        name, bars = row.facts.name, row.facts.bars
-        found[name] = (bars, bars if name in beside.released.columns else ())
+        name = row.facts.name
+        found[name] = (row.facts.bars, ())
+        if name in beside.released.columns and name in beside.original.columns:
+            before, after = (Column.of(as_text(one[name]), "") for one in (beside.original, beside.released))
+            found[name] = (tuple(before.distribution()), tuple(after.distribution(before)))
         if name in beside.asked:
             shares = [(before, after) for _, before, after, *_ in beside.asked[name].rows()]
             found[name] = (tuple(before for before, _ in shares), tuple(after for _, after in shares))

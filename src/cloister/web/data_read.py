@@ -195,6 +195,15 @@ class DataRead:
             key = f"levels {column} {version_of(state.text)} {stamp_of(state.path.parent, source)}"
             return self._once(key, make, is_small=True)
 
+    def counts(self, column: pl.Series, stamp: str) -> Mapping[str, int]:
+        """Return the records of each value of a column as text; "" is missing. ``stamp``: of its file."""
+
+        def make() -> Mapping[str, int]:
+            return dict(as_text(column).fill_null("").value_counts(sort=False, name="records").iter_rows())
+
+        with self._lock:
+            return self._once(f"counts {column.name} {stamp}", make, is_small=True)
+
     def propose(self, folder: Path, called: str, source: FileSource, column: str) -> str:
         """Return the hierarchy that the content of a column suggests."""
         read = self.source(folder, called, source)

@@ -5,7 +5,8 @@ Groups are a draft in memory until they are saved as a new file; the page shows 
 
 import csv
 import io
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,16 +15,20 @@ from starlette.responses import RedirectResponse, Response
 from cloister.errors import CloisterError, InputError
 from cloister.hierarchy import CutHierarchy, Hierarchy, QuantileHierarchy, check_rows, parse_hierarchy
 from cloister.hierarchy.draft import DraftGroup, HierarchyDraft
-from cloister.io import as_text, write_private
+from cloister.hierarchy.file_hierarchy import LevelPreview
+from cloister.io import write_private
 from cloister.pipeline.tables import TableInMemory
 from cloister.report.histogram import NumberHistogram, histogram_of
 
-from .app import Application, RequestContext, status_of
-from .data_pages import job_page
+from .app import RequestContext, status_of
+from .data_pages import job_page, read_part
 from .forms import in_words
-from .hierarchy_pages import preview_of, split_bounds
+from .hierarchy_pages import preview_of, reduce_to, split_bounds
+from .job_state import Conflict, version_of
 
 MOST_VALUES, MOST_DRAFTS = 100_000, 20
+LEAST_FIELDS, MOST_LEVELS, MOST_CUTS = 3, 12, 200
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 MOST_SHOWN = 100
 """Items of a level that one page shows."""
 
@@ -33,145 +38,156 @@ PARTS = (4, 5, 10)
 
 @dataclass(frozen=True)
 class Edited:
-    """The column of the page: its place, its hierarchy, in words too, how many records have each value, and the k."""
+    """The column of the page: its hierarchy, in words too, how many records have each value, and the k of the job."""
 
     name: str
     place: int
     spec: str
     records: Mapping[str, int]
+    histogram: NumberHistogram | None
     hierarchy: Hierarchy
     k: int
-
-    def key(self, visit: RequestContext) -> str:
-        """The draft of the column."""
-        return f"{visit.state.path}|{visit.part}|{self.name}|{self.spec}"
+    key: str  # of its draft: another state of the data or of the hierarchy has another one
 
 
 def _edited(visit: RequestContext) -> Edited:
-    rows = list(visit.state.section(visit.part).get("qi", {}).items())
-    place = int(visit.say("place")) if visit.say("place").isdigit() else -1
-    if not 0 <= place < len(rows):
-        raise InputError("There is no such column any more. Go back to the hierarchies.")
-    prepared = visit.app.data.prepared(visit.state, visit.part)
-    assert isinstance(prepared, TableInMemory)
+    state, rows = visit.state, list(visit.state.section(visit.part).get("qi", {}).items())
+    place = int(visit.say("place")) if visit.say("place").isdecimal() else -1
+    named = visit.say("column") or (rows[place][0] if 0 <= place < len(rows) else "")
+    if not 0 <= place < len(rows) or rows[place][0] != named:
+        raise InputError("The quasi-identifiers changed after this page was opened. Go back to the hierarchies.")
     name, spec = rows[place]
+    # other columns do not matter here, even if their hierarchies are wrong
+    prepared = visit.app.data.prepared(state.with_content(reduce_to(visit, name, str(spec))), visit.part)
+    assert isinstance(prepared, TableInMemory)
+    stamp = read_part(visit).stamp
+    records = visit.app.data.counts(prepared.source.frame[name], stamp)
     hierarchy = prepared.request.quasi_identifiers[name].hierarchy
-    counted = as_text(prepared.source.frame[name]).fill_null("").value_counts(sort=False, name="records")
-    return Edited(name, place, str(spec), dict(counted.iter_rows()), hierarchy, prepared.request.k)
+    key = f"{state.path}|{visit.part}|{name}|{spec}|{stamp}"
+    return Edited(name, place, str(spec), records, histogram_of(records), hierarchy, prepared.request.k, key)
 
 
 def edit(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Show the histogram of a numeric column with its cut points, or the groups of a column."""
     own = _edited(visit)
-    histogram = histogram_of(own.records)
-    if histogram is None or visit.say("groups"):
+    if own.histogram is None or visit.say("groups"):
         return _show_groups(visit, own, problem, status)
-    cuts = _cuts_typed(visit) if visit.form else _cuts_of(own)
-    return job_page(
-        visit, "hierarchies_cuts", status, column=own.name, place=own.place, problem=problem,
-        **_drawn(visit, own, histogram, cuts),
-    )  # fmt: skip
+    return _show_cuts(visit, own, _cuts_of(own))
+
+
+def _show_cuts(visit: RequestContext, own: Edited, cuts: list[str], problem: str = "", status: int = 200) -> Response:
+    levels: tuple[LevelPreview, ...] = ()
+    error, lines = problem, list[float]()
+    with suppress(InputError):  # of level 1 alone, while another level is still wrong
+        first = parse_hierarchy(f"interval:cuts={cuts[0]}") if cuts else None
+        if isinstance(first, CutHierarchy) and own.histogram is not None:
+            lines = [own.histogram.x(float(cut)) for cut in first.cuts[0]]
+    if cuts and not problem:
+        levels, error = preview_of(visit, own.name, _spec_of(cuts))
+    found: dict[str, object] = {
+        "column": own.name, "place": own.place, "spec": own.spec, "histogram": own.histogram, "lines": lines,
+        "levels": levels, "error": error, "offered": PARTS, "cuts": [*cuts, *[""] * max(1, LEAST_FIELDS - len(cuts))],
+    }  # fmt: skip
+    if visit.is_partial:
+        return visit.shown("cuts_editor", 200, **found)
+    return job_page(visit, "hierarchies_cuts", status, problem="", **found)
+
+
+def _spec_of(cuts: Sequence[str]) -> str:
+    return f"interval:cuts={'/'.join(cuts)}"
 
 
 def _cuts_typed(visit: RequestContext) -> list[str]:
-    """The cut points of each level as typed: without empty levels and blanks."""
-    typed = [visit.say(f"cuts-{level}").replace(";", ",").replace(" ", "").strip(",") for level in range(1, 4)]
-    return [one for one in typed if one]
+    """The cut points of each level as typed, with commas between them; a level without any ends them."""
+    found = []
+    for level in range(1, MOST_LEVELS):
+        words = re.split(r"[,;\s]+", visit.say(f"cuts-{level}").strip(" ,;"))
+        if words == [""]:
+            break
+        if len(words) > MOST_CUTS or not all(NUMBER.fullmatch(word) for word in words):
+            raise InputError(f"Cut points of level {level} must be numbers, at most {MOST_CUTS}, as in 18, 40, 65.")
+        found.append(",".join(words))
+    return found
 
 
 def _cuts_of(own: Edited) -> list[str]:
     """The cut points of the hierarchy, if it has some; else those of four groups of about equal size."""
-    hierarchy = own.hierarchy
-    if not isinstance(hierarchy, CutHierarchy):
+    if not isinstance(own.hierarchy, CutHierarchy):
         return _equal_groups(own, PARTS[0])
-    return [",".join(map(str, level)) for level in hierarchy.cuts]
+    return [",".join(map(str, level)) for level in own.hierarchy.cuts]
 
 
 def _equal_groups(own: Edited, parts: int) -> list[str]:
     """Round cut points between groups of about equal size; none where too few records differ."""
-    texts = [value for value, count in own.records.items() if value for _ in range(count)]
-    near = max(own.k, len(texts) // (4 * parts))  # a quarter of a group around each quantile
+    numbers = [value for value, count in own.records.items() if NUMBER.fullmatch(value) for _ in range(count)]
+    near = max(own.k, len(numbers) // (4 * parts))  # a quarter of a group around each quantile
     try:
-        found = QuantileHierarchy((parts,)).cut(own.name, texts, near)
+        found = QuantileHierarchy((parts,)).cut(own.name, numbers, near)
     except InputError:
         return []
     return [",".join(map(str, level)) for level in found.cuts]
 
 
-def _drawn(visit: RequestContext, own: Edited, histogram: NumberHistogram, cuts: list[str]) -> dict[str, object]:
-    """The histogram with lines at the cut points, and the levels that they make."""
-    levels, error = preview_of(visit, own.name, f"interval:cuts={'/'.join(cuts)}") if cuts else ((), "")
-    lines: list[float] = []
-    with suppress(InputError):  # of level 1 alone, while another level is still wrong
-        first = parse_hierarchy(f"interval:cuts={cuts[0]}") if cuts else None
-        lines = [histogram.x(float(cut)) for cut in first.cuts[0]] if isinstance(first, CutHierarchy) else []
-    return {
-        "cuts": [*cuts, "", "", ""][:3],
-        "histogram": histogram,
-        "lines": lines,
-        "levels": levels,
-        "error": error,
-        "offered": PARTS,
-    }
-
-
 def change_cuts(visit: RequestContext) -> Response:
     """Show the levels of cut points as typed, dragged or proposed; or save them."""
     own = _edited(visit)
-    histogram = histogram_of(own.records)
-    if histogram is None:
-        raise InputError("The column has no numbers any more. Go back to the hierarchies.")
-    cuts = _equal_groups(own, int(visit.say("equal"))) if visit.say("equal").isdigit() else _cuts_typed(visit)
-    drawn = _drawn(visit, own, histogram, cuts)
-    if visit.say("save") and cuts and not drawn["error"]:
-        return _use(visit, own, f"interval:cuts={'/'.join(cuts)}")
-    if visit.is_partial:
-        return visit.shown("cuts_drawn", 200, column=own.name, **drawn)
-    problem = "There are no cut points. Type some, or choose groups of equal size." if visit.say("save") else ""
-    return job_page(
-        visit, "hierarchies_cuts", 400 if problem else 200, column=own.name, place=own.place,
-        problem=problem, **drawn,
-    )  # fmt: skip
+    try:
+        if visit.say("equal").isdecimal():
+            return _show_cuts(visit, own, _equal_groups(own, int(visit.say("equal"))))
+        cuts = _cuts_typed(visit)
+        if visit.say("save") and not cuts:
+            raise InputError("There are no cut points. Type some, or choose groups of equal size.")
+        if visit.say("save") and not preview_of(visit, own.name, _spec_of(cuts))[1]:
+            return _use(visit, own, _spec_of(cuts), len(cuts) + 1)
+        return _show_cuts(visit, own, cuts)
+    except CloisterError as error:
+        typed = [visit.say(f"cuts-{level}") for level in range(1, MOST_LEVELS)]
+        return _show_cuts(visit, own, [one for one in typed if one], in_words(error), status_of(error))
 
 
-def _draft(app: Application, visit: RequestContext, own: Edited) -> HierarchyDraft:
+def _draft(visit: RequestContext, own: Edited) -> HierarchyDraft:
     """The draft of the column: of this server, else made of the hierarchy of the job."""
-    key = own.key(visit)
-    if key not in app.drafts:
-        values = [value or None for value in sorted(own.records)]
-        if len(values) > MOST_VALUES:
-            raise InputError(
-                f"The column has {len(values):,} values, more than the {MOST_VALUES:,} that are edited here. Write a "
-                "file of the hierarchy with cloister hierarchy build, and name it."
-            )
-        bound = own.hierarchy.bind(own.name, values)
-        if bound.labels[0] != bound.values:
-            raise InputError("The hierarchy has open groups at its ends (top or bottom). Use cut points instead.")
-        rows = [[label or "" for label in row] for row in zip(*bound.labels, strict=True)]
-        draft = HierarchyDraft.of(rows)
-        return draft if draft.n_levels else draft.add_level()
-    return app.drafts[key]
+    if own.key in visit.app.drafts:
+        return visit.app.drafts[own.key]
+    if len(own.records) > MOST_VALUES:
+        raise InputError(
+            f"The column has {len(own.records):,} values, more than the {MOST_VALUES:,} that are edited here. Write a "
+            "file of the hierarchy with cloister hierarchy build, and name it."
+        )
+    bound = own.hierarchy.bind(own.name, [value or None for value in sorted(own.records)])
+    if bound.labels[0] != bound.values:
+        raise InputError("The hierarchy has open groups at its ends (top or bottom). Use cut points instead.")
+    draft = HierarchyDraft.of([[label or "" for label in row] for row in zip(*bound.labels, strict=True)])
+    return draft if draft.n_levels else draft.add_level()
 
 
 def _show_groups(visit: RequestContext, own: Edited, problem: str = "", status: int = 200) -> Response:
-    draft = _draft(visit.app, visit, own)
-    level = min(max(1, int(visit.say("level")) if visit.say("level").isdigit() else 1), max(1, draft.n_levels))
+    draft = _draft(visit, own)
+    level = min(max(1, int(visit.say("level")) if visit.say("level").isdecimal() else 1), max(1, draft.n_levels))
     groups = draft.groups(level, own.records) if draft.n_levels else []
-    found, more = _found(groups, visit.say("find"), level)
+    found, more = _found(groups, visit.say("find"))
+    shown = {item for group in found for item, _ in group.items}
+    selected = visit.every("item")
     return job_page(
         visit, "hierarchies_edit", status, column=own.name, place=own.place, problem=problem, level=level,
-        n_levels=draft.n_levels, groups=groups, found=found, more=more, find=visit.say("find"),
-        total=sum(own.records.values()), is_numeric=histogram_of(own.records) is not None,
+        n_levels=draft.n_levels, groups=groups, found=found, more=more, find=visit.say("find"), spec=own.spec,
+        total=sum(own.records.values()), is_numeric=own.histogram is not None, selected=selected,
+        unseen=[item for item in selected if item not in shown], label=visit.say("label"), seen=_print_of(draft),
     )  # fmt: skip
 
 
-def _found(groups: list[DraftGroup], find: str, level: int) -> tuple[list[DraftGroup], int]:
+def _print_of(draft: HierarchyDraft) -> str:
+    """What identifies the state of a draft that a page shows."""
+    return version_of(repr(draft.rows))
+
+
+def _found(groups: list[DraftGroup], find: str) -> tuple[list[DraftGroup], int]:
     """The groups with the items that a search finds, as many as a page shows; and how many more there are."""
     wanted = find.strip().casefold()
     shown, more = [], 0
     room = MOST_SHOWN
     for group in groups:
-        is_named = level > 0 and wanted in group.label.casefold()
+        is_named = wanted in group.label.casefold()
         items = tuple(item for item in group.items if is_named or wanted in item[0].casefold())
         if items:
             shown.append(DraftGroup(group.label, items[:room]))
@@ -183,44 +199,56 @@ def _found(groups: list[DraftGroup], find: str, level: int) -> tuple[list[DraftG
 def change_groups(visit: RequestContext) -> Response:
     """Change the draft of the groups as a button says, or save it as a new file and use it."""
     own = _edited(visit)
-    draft, level = _draft(visit.app, visit, own), int(visit.say("level")) if visit.say("level").isdigit() else 1
-    items = visit.every("item")
+    draft, level = _draft(visit, own), int(visit.say("level")) if visit.say("level").isdecimal() else 1
+    act, items, label = visit.say("act"), visit.every("item"), visit.say("label").strip()
     try:
-        if visit.say("act") == "group":
-            draft = draft.put_together(level, items, visit.say("label").strip())
-        elif visit.say("act") == "apart":
-            draft = draft.take_apart(level, items)
-        elif visit.say("act") == "add":
-            draft = draft.add_level()
-        elif visit.say("act") == "remove":
-            draft = draft.remove_level(level)
-        elif visit.say("act") == "save":
+        if act == "cancel":
+            visit.app.drafts.pop(own.key, None)
+            return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)
+        if act == "show" or (act == "enter" and not (label and items)):
+            return _show_groups(visit, own)
+        if visit.say("seen") != _print_of(draft):
+            raise Conflict("The groups were changed in another window, or the data changed. Look at them first.")
+        if act == "save":
             return _save(visit, own, draft)
+        if act in ("group", "enter"):
+            draft = draft.put_together(level, items, label)
+        elif act == "apart":
+            draft = draft.take_apart(level, items)
+        elif act in ("add", "remove"):
+            draft = draft.add_level() if act == "add" else draft.remove_level(level)
     except CloisterError as error:
         return _show_groups(visit, own, in_words(error), status_of(error))
-    visit.app.keep_draft(own.key(visit), draft, MOST_DRAFTS)
-    return _show_groups(visit, own)
+    visit.app.keep_draft(own.key, draft, MOST_DRAFTS)
+    more = {"find": visit.say("find")} if visit.say("find") else {}
+    return RedirectResponse(
+        visit.to("hierarchies/edit", part=visit.part, place=str(own.place), level=str(level), groups="1", **more), 303
+    )
 
 
 def _save(visit: RequestContext, own: Edited, draft: HierarchyDraft) -> Response:
     """Write the draft to a new file next to the job, and use it."""
     if problems := check_rows(draft.rows):
-        return _show_groups(visit, own, " ".join(problem.message for problem in problems), 400)
+        raise InputError(" ".join(problem.message for problem in problems))
+    if visit.say("version") != visit.state.version:
+        raise Conflict(f"{visit.state.path.name} was changed after this page was opened. Look at it, and save again.")
     written = io.StringIO()
     csv.writer(written, delimiter=";", lineterminator="\n").writerows(draft.rows)
-    folder = visit.state.path.parent / "hierarchies"
+    folder = visit.app.folder.inside(visit.app.folder.place(visit.state.path.parent / "hierarchies"))
     folder.mkdir(mode=0o700, exist_ok=True)
     number = 1 + sum(1 for _ in folder.glob("edited-*.csv"))
     while (path := folder / f"edited-{number:03d}.csv").exists():
         number += 1
     write_private(path, written.getvalue().encode())
-    visit.app.drafts.pop(own.key(visit), None)
-    return _use(visit, own, f"hierarchies/{path.name}")
+    used = _use(visit, own, f"hierarchies/{path.name}", draft.n_levels + 1)
+    visit.app.drafts.pop(own.key, None)
+    return used
 
 
-def _use(visit: RequestContext, own: Edited, spec: str) -> Response:
-    """Save a hierarchy for the column, with the bounds of levels that it had; go back to all hierarchies."""
+def _use(visit: RequestContext, own: Edited, spec: str, top: int) -> Response:
+    """Save a hierarchy for the column; bounds of levels that it had end at its highest level, ``top``."""
     section, (_, low, high) = visit.state.section(visit.part), split_bounds(own.spec)
-    section["qi"] = {**section["qi"], own.name: spec + (f"@{low}-{high}" if low else "")}
+    bounds = f"@{min(int(low), top)}-{min(int(high), top)}" if low else ""
+    section["qi"] = {**section["qi"], own.name: spec + bounds}
     visit.state.with_content(visit.state.with_section(visit.part, section)).save(visit.say("version"))
     return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)

@@ -8,6 +8,7 @@ from cloister.errors import CloisterError, InputError
 from cloister.hierarchy import describe_builders
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.pipeline.table_request import BOUNDS
+from cloister.settings.declaration import Given
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, read_part, save_job, seen_or_refuse
@@ -38,19 +39,18 @@ def _read_hierarchy(visit: RequestContext, place: int, column: str) -> str:
     return f"{spec}@{low or 0}-{high}" if high else spec
 
 
+def reduce_to(visit: RequestContext, column: str, spec: str) -> Given:
+    """Return the content of the job with one quasi-identifier, and nothing that others may have wrong."""
+    section = {**visit.state.section(visit.part), "qi": {column: spec}}
+    keys = ("shape", "source", "name", "k", "qi", "hierarchies", "missing_as")
+    return visit.state.with_section(visit.part, {key: value for key, value in section.items() if key in keys})
+
+
 def preview_of(visit: RequestContext, column: str, spec: str) -> tuple[tuple[LevelPreview, ...], str]:
     """Return what the levels of one column do to its values, or why there are none."""
-    state = visit.state
-    section = {**state.section(visit.part), "qi": {column: spec}}
-    section = {
-        key: value
-        for key, value in section.items()
-        if key in ("shape", "source", "name", "k", "qi", "hierarchies", "missing_as")
-    }
     try:
-        return visit.app.data.levels(
-            state.with_content(state.with_section(visit.part, section)), visit.part, column
-        ), ""
+        reduced = visit.state.with_content(reduce_to(visit, column, spec))
+        return visit.app.data.levels(reduced, visit.part, column), ""
     except CloisterError as error:
         return (), in_words(error)
 

@@ -62,7 +62,7 @@ def form_of(html, action):
         said = dict(re.findall(r'([a-z-]+)="([^"]*)"', tag))
         is_box = said.get("type") in ("checkbox", "radio")
         if "name" in said and (not is_box or " checked" in tag):
-            made[said["name"]] = plain(said.get("value", ""))
+            made[plain(said["name"])] = plain(said.get("value", ""))
     for name, options in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', text, re.DOTALL):
         chosen = re.search(r'<option(?: value="([^"]*)")? selected>([^<]*)', options)
         first = re.search(r'<option(?: value="([^"]*)")?>([^<]*)', options)

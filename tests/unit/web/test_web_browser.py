@@ -258,7 +258,7 @@ def test_cut_points_are_dragged_and_clicked(reading, patients):
     page.mouse.click(chart["x"] + 0.94 * chart["width"], chart["y"] + 30)
     page.wait_for_selector(f"g.cut >> nth={len(before)}")
     assert len(page.input_value("#cuts-1").split(", ")) == len(before) + 1
-    reader.click("text=Use these cut points", "/hierarchies")
+    reader.click("button.main >> text=Use these cut points", "/hierarchies")
     assert page.input_value("#spec-0").startswith("interval:cuts=")
     reader.go("/hierarchies/edit?job=patients.toml&place=1&groups=1")
     reader.look("ui-groups")

@@ -80,6 +80,60 @@ def test_long_lists_show_what_is_searched_for(window):
 def test_a_changed_job_is_not_overwritten_by_an_older_page(window):
     """Whoever saves groups made from an earlier state of the job is refused."""
     _, form = edited(window, "zip")
-    window.post("/hierarchies/cuts", {**form, "place": str(place_of(window, "age")), "cuts-1": "40", "save": "1"})
+    window.post(
+        "/hierarchies/cuts",
+        {**form, "place": str(place_of(window, "age")), "column": "age", "cuts-1": "40", "save": "1"},
+    )
     refused = window.post("/hierarchies/edit", {**form, "act": "save"})
     assert refused.status_code == 409
+
+
+def test_a_draft_of_another_window_is_not_saved_unseen(window):
+    """Groups that a page did not show are refused; Cancel forgets them."""
+    _, seen = edited(window, "sex")
+    page, form = edited(window, "sex")
+    items = re.findall(r'name="item" value="([^"]*)"', page.text)
+    window.post("/hierarchies/edit", {**form, "act": "group", "item": items, "label": "person"})
+    refused = window.post("/hierarchies/edit", {**seen, "act": "save"})
+    assert refused.status_code == 409
+    _, form = edited(window, "sex")
+    window.post("/hierarchies/edit", {**form, "act": "cancel"})
+    page, _ = edited(window, "sex")
+    assert "person" not in page.text
+
+
+def test_a_refusal_keeps_what_was_selected_and_typed(window):
+    """The ticks, the label and the cut points are still there."""
+    page, form = edited(window, "zip")
+    items = re.findall(r'name="item" value="([^"]*)"', page.text)[:3]
+    refused = window.post("/hierarchies/edit", {**form, "act": "group", "item": items, "label": " "})
+    assert refused.text.count(" checked>") == 3
+    cuts = window.form_of(
+        window.get("/hierarchies/edit", job=JOB, place=str(place_of(window, "age"))), "/hierarchies/cuts"
+    )
+    stale = window.post("/hierarchies/cuts", {**cuts, "version": "0", "cuts-1": "7, 8 9", "save": "1"})
+    assert stale.status_code == 409
+    assert window.form_of(stale, "/hierarchies/cuts")["cuts-1"].replace(" ", "") in ("7,8,9", "7,89")
+    words = window.post("/hierarchies/cuts", {**cuts, "cuts-1": "18 forty", "save": "1"})
+    assert "must be numbers" in words.text
+
+
+def test_bounds_of_levels_end_at_the_highest_level(window):
+    """A hierarchy with fewer levels has no bound beyond its root."""
+    path = window.folder / JOB
+    path.write_text(path.read_text().replace(hierarchy_of(window, "age"), "interval:5,10,20@2-3"))
+    cuts = window.form_of(
+        window.get("/hierarchies/edit", job=JOB, place=str(place_of(window, "age"))), "/hierarchies/cuts"
+    )
+    window.post("/hierarchies/cuts", {**cuts, "cuts-1": "40,60", "save": "1"})
+    assert hierarchy_of(window, "age") == "interval:cuts=40,60@2-2"
+
+
+def test_no_file_is_written_through_a_link(window, tmp_path):
+    """A folder of hierarchies that leads elsewhere is refused before anything is written."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (window.folder / "hierarchies").symlink_to(outside)
+    _, form = edited(window, "sex")
+    assert window.post("/hierarchies/edit", {**form, "act": "save"}).status_code == 400
+    assert list(outside.iterdir()) == []

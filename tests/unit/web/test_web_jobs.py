@@ -200,7 +200,7 @@ def test_alerts_and_bulk_changes_set_roles_without_saving(window):
     assert fix == f"drop:{place}"
     fixed = window.post("/columns/list", {**form, f"role-{place}": "", "fix": fix})
     assert "column is undecided. Nothing" not in fixed.text
-    shown = window.post("/columns/list", {**form, "set": "shown", "set-role": "drop", "shown": ["0", str(place)]})
+    shown = window.post("/columns/list", {**form, "set": "shown", "set-role": "drop", "shown": f"0,{place}"})
     chosen = window.form_of(shown, "/columns")
     assert [chosen["role-0"], chosen[f"role-{place}"]] == ["drop", "drop"]
     assert (window.folder / job).read_text() == before
@@ -228,6 +228,44 @@ def test_columns_that_a_run_refuses_are_decided_where_the_page_leads(window):
     assert "which refused that" not in fixed.text
     stepped(window, fixed, "/columns")
     assert "years" in load_job(window.folder / job).section("patients")["drop"]
+
+
+def test_roles_belong_to_names_if_columns_of_the_file_move(window):
+    """Whoever saves a page of an earlier state of the file never gives a role to another column."""
+    page, _job = made(window)
+    patients = window.folder / "patients.csv"
+    rows = [line.split(",") for line in patients.read_text().splitlines()]
+    form = window.form_of(page, "/columns")
+    patients.write_text("".join(",".join(row[::-1]) + "\n" for row in rows))
+    refused = window.post("/columns", form)
+    assert refused.status_code == 409
+    shown = window.post("/columns/list", form)
+    for again in (refused, shown):
+        sent = window.form_of(again, "/columns")
+        by_name = {sent[f"name-{place}"]: sent[f"role-{place}"] for place in range(len(rows[0]))}
+        assert by_name == {form[f"name-{place}"]: form[f"role-{place}"] for place in range(len(rows[0]))}
+
+
+def test_decisions_on_single_columns_are_their_roles(window):
+    """`undecided = ["diagnosis=keep"]` is shown as that role, and saved as one."""
+    page, job = made(window)
+    path = window.folder / job
+    text = path.read_text()
+    path.write_text(
+        text.replace('shape = "table"', 'shape = "table"\nundecided = ["diagnosis=keep", "drop"]').replace(
+            '    "diagnosis",', ""
+        )
+    )
+    page = window.get("/columns", job=job)
+    form = window.form_of(page, "/columns")
+    assert (
+        next(form[f"role-{key[5:]}"] for key, name in form.items() if key[:5] == "name-" and name == "diagnosis")
+        == "keep"
+    )
+    assert form["undecided"] == "drop"
+    stepped(window, page, "/columns")
+    section = load_job(path).section("patients")
+    assert (section["keep"], section["undecided"]) == (["diagnosis"], ["drop"])
 
 
 def test_a_search_hides_rows_and_keeps_their_roles(window):

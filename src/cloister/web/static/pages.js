@@ -1,0 +1,44 @@
+// All that a page does without asking the server: "/" goes to the search, and lines of a histogram are dragged.
+addEventListener("keydown", (event) => {
+  const find = document.getElementById("find");
+  if (event.key !== "/" || !find || event.target.matches("input, select, textarea")) return;
+  event.preventDefault();
+  find.focus();
+});
+
+// A click adds a cut point, dragging a line moves it, and beyond an end of the axis it is removed. The numbers are
+// written into the field of level 1; the server draws the rest.
+addEventListener("pointerdown", (event) => {
+  const svg = event.target.closest?.("svg.histogram");
+  if (!svg || event.button !== 0) return;
+  event.preventDefault();
+  const field = document.getElementById("cuts-1");
+  const { low, high, left, right, step } = Object.fromEntries(
+    Object.entries(svg.dataset).map(([name, text]) => [name, Number(text)]),
+  );
+  const cuts = field.value.split(/[,;\s]+/).filter(Boolean).map(Number);
+  const at = (one) => {
+    const box = svg.getBoundingClientRect();
+    const x = ((one.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
+    const number = low + ((x - left) / (right - left)) * (high - low);
+    return Number((Math.round(number / step) * step).toPrecision(12));
+  };
+  const line = event.target.closest("g.cut");
+  const place = line ? Number(line.dataset.place) : cuts.push(at(event)) - 1;
+  const start = cuts[place];
+  const move = (one) => {
+    cuts[place] = at(one);
+    line?.setAttribute("transform", `translate(${((cuts[place] - start) / (high - low)) * (right - left)} 0)`);
+  };
+  const end = (one) => {
+    for (const [name, listener] of Object.entries({ pointermove: move, pointerup: end, pointercancel: end }))
+      removeEventListener(name, listener);
+    if (one.type === "pointercancel") return;
+    if (cuts[place] <= low || cuts[place] >= high) cuts.splice(place, 1);
+    field.value = [...new Set(cuts)].sort((a, b) => a - b).join(", ");
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  addEventListener("pointermove", move);
+  addEventListener("pointerup", end);
+  addEventListener("pointercancel", end);
+});
