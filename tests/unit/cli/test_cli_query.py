@@ -62,7 +62,12 @@ def test_by_a_column_and_under_conditions(capsys):
     [
         (["codes"], "Nothing is asked"),
         (["codes", "--codes", ","], "names no code"),
-        (["codes", "--codes", "1", "--by", "sex"], "has no quasi-identifiers"),
+        (["codes", "--codes", "1", "--by", "sex"], "is a release of code sets"),
+        (["codes", "--outcome", "sex=F"], "is a release of code sets"),
+        (["both", "--outcome", "sex=F", "--where", "age=40"], "without --where"),
+        (["both", "--outcome", "sex"], "--outcome is COLUMN=VALUE"),
+        (["both", "--outcome", "codes=401.9"], "columns other than the codes"),
+        (["both", "--outcome", "Sex=F"], "Did you mean 'sex'?"),
         (["codes", "--by", "sex"], "--by counts codes"),
         (
             ["codes", "--where", "age=3"],
