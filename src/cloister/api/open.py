@@ -21,7 +21,7 @@ from cloister.release.folder import any_manifest, check_new, read_data, read_man
 from cloister.release.head import CODEBOOK, REPORT, Section
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
-from cloister.release.typed_tables import read_tables
+from cloister.release.typed_tables import read_tables, with_bounds
 from cloister.report import ReportPage
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
@@ -122,18 +122,30 @@ class ReleasedData:
             risk=getattr(manifest, "risk", None),
         )
 
-    def frame(self, kind: Literal["polars", "pandas", "arrow"] = "polars", table: str | None = None) -> Any:
+    def frame(
+        self, kind: Literal["polars", "pandas", "arrow"] = "polars", table: str | None = None, *, bounds: bool = False
+    ) -> Any:
         """Return a table as a dataframe of Polars, pandas or PyArrow, with types and order as in ``tables``.
 
         Parameters
         ----------
         table : its name in ``tables``; the data if None
+        bounds : follow each column of labels of numbers or dates by ``COLUMN_lower`` and ``COLUMN_upper``, what the
+            codebook states of each label: numbers or dates, null where a label is open or covers all values
+
+        Raises
+        ------
+        InputError
+            There is no such table or kind, its package is not installed, or a column already has such a name.
         """
         if table is not None and table not in self.tables:
             raise InputError(f"There is no table {table!r}. There are: {', '.join(self.tables)}.")
-        found = self.data if table is None else self.tables[table]
+        name = table or next(name for name, own in self.tables.items() if own is self.data)
+        found = self.tables[name]
         if kind not in ("polars", "pandas", "arrow"):
             raise InputError(f"A frame is of polars, pandas or arrow, not {kind!r}.")
+        if bounds:
+            found = with_bounds(found, self.codebook, f"{name}." if self.manifest.form == "claims" else "")
         needed = {"pandas": "pandas", "arrow": "pyarrow"}.get(kind)
         if needed is not None and find_spec(needed) is None:
             raise InputError(f"A frame of {kind} needs {needed}, which is not installed here: pip install {needed}.")

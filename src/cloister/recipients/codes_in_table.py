@@ -26,6 +26,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, Hierarchy
+from cloister.kernels.ragged import expand_runs
 from cloister.release.manifest import codes_of
 from cloister.results import CountBounds
 from cloister.shapes.disassociation.method.counts import ChunkCounts
@@ -96,7 +97,7 @@ class CodesInTable(Answers):
         if not named:
             return self.table.answer(where)
         held = self.held([code for one in named for code in list_codes(one)])
-        return self._both(held, self._meeting(where) if where else self._every_row())
+        return self._both(held, self._meeting(where))
 
     def count_by(self, codes: Sequence[str], name: str) -> pl.DataFrame:
         """Return the bounds for each label of a column: label, lower, expected, upper.
@@ -143,11 +144,9 @@ class CodesInTable(Answers):
             yield " ".join(codes), both.lower, both.expected, both.upper, *whole, *odds_ratio(cells, unseen)
 
     def _meeting(self, where: Conditions) -> Meeting:
-        return reduce(and_, (self.table.column(name).rows(wanted) for name, wanted in where.items()))
-
-    def _every_row(self) -> Meeting:
         every = np.ones(self.table.frame.height, dtype=np.bool_)
-        return Meeting(every, every, every.astype(np.float64))
+        met = (self.table.column(name).rows(wanted) for name, wanted in where.items())
+        return reduce(and_, met, Meeting(every, every, every.astype(np.float64)))
 
     def _both(self, held: Range, met: Meeting) -> CountBounds:
         return joint(held, self._per_group(met), self.groups[1], self.table.left_out)
@@ -159,7 +158,8 @@ class CodesInTable(Answers):
         surely, possibly = (
             np.bincount(group[known & which], minlength=n).astype(np.int64) for which in (met.surely, met.possibly)
         )
-        return Range(surely, np.bincount(group[known], met.share[known], n), possibly)
+        share = np.bincount(group[known], met.share[known], n).astype(np.float64)
+        return Range(surely, share, possibly)
 
 
 def meet(one: Range, other: Range, size: Places) -> Cell:
@@ -232,7 +232,7 @@ class ClassTermAnswers(CodesInTable):
     @property
     def codes(self) -> Sequence[str]:
         """The codes of the release."""
-        return self.terms.members["code"].unique().sort().to_list()
+        return sorted(self._terms.of_code)
 
     @cached_property
     def groups(self) -> tuple[Places, Places]:
@@ -249,32 +249,66 @@ class ClassTermAnswers(CodesInTable):
         """Return which rows are of patients with all of these codes; a code in no term of a class may be suppressed."""
         if any(IN_TERMS.search(code) for code in codes):
             raise InputError("A code was asked for with a bracket, a comma or a space. Ask for codes, not for terms.")
-        asked, released = self._asked(codes), self.terms
-        there = asked.group_by("class").agg(pl.col("asked").sum().alias("there"))
-        met = released.held.join(asked, on=["class", "term"]).group_by("row")
-        met_by_row = met.agg(pl.col("asked").sum(), pl.col("size").max(), pl.col("chance").product())
-        rows = released.rows.join(there, on="class", how="left").join(met_by_row, on="row", how="left").fill_null(0)
-        is_told = pl.col("there") == len(codes)
-        has_all = (pl.col("asked") == pl.col("there")) & (is_told | pl.lit(self.may_suppress))
-        found = rows.select(
-            pl.col("row"),
-            (has_all & is_told & (pl.col("size") == 1)).alias("surely"),
-            has_all.alias("possibly"),
-            pl.when(is_told).then("chance").otherwise(0.0).alias("share"),
-        )
-        whole = pl.DataFrame({"row": pl.int_range(self.table.frame.height, dtype=pl.UInt32, eager=True)})
-        every = whole.join(found, on="row", how="left", maintain_order="left")
-        surely, possibly = (every[name].fill_null(value=False).to_numpy() for name in ("surely", "possibly"))
-        return Meeting.of(surely, possibly, every["share"].fill_null(0.0).to_numpy())
+        where, n = self._terms, self.table.frame.height
+        known = [where.of_code[code] for code in sorted(codes) if code in where.of_code]
+        terms, asked = np.unique(np.concatenate([*known, np.zeros(0, dtype=np.int64)]), return_counts=True)
+        chances = [
+            Reading.SUBSETS.chance(*pair) for pair in zip(where.size[terms].tolist(), asked.tolist(), strict=True)
+        ]
+        lengths = where.starts[terms + 1] - where.starts[terms]
+        rows, of = where.rows[expand_runs(where.starts[terms], lengths)], np.repeat(np.arange(terms.size), lengths)
+        found, coarse = (np.bincount(rows, each[of], n) for each in (asked, where.size[terms] > 1))
+        share = np.ones(n)
+        np.multiply.at(share, rows, chances[of])
+        there = np.append(np.bincount(where.of_class[terms], asked, where.n_classes), -1)[where.class_of_row]
+        is_told = there == len(codes)
+        has_all = (found == there) & (is_told | self.may_suppress)
+        return Meeting.of(has_all & is_told & (coarse == 0), has_all, np.where(is_told, share, 0.0))
 
-    def _asked(self, codes: set[str]) -> pl.DataFrame:
-        """Return the terms of these codes: class, term, codes asked of it, its size, and the chance of having them."""
-        known = self.terms.terms.with_columns(pl.col("code").list.len().alias("size"))
-        named = known.explode("code").filter(pl.col("code").is_in(sorted(codes)))
-        asked = named.group_by("class", "term").agg(pl.len().alias("asked"), pl.col("size").first())
-        pairs = asked.select("size", "asked").iter_rows()
-        chances = [1.0 if size == 1 else Reading.SUBSETS.chance(size, n) for size, n in pairs]
-        return asked.with_columns(pl.Series("chance", chances, dtype=pl.Float64))
+    @cached_property
+    def _terms(self) -> "TermRows":
+        return TermRows.of(self.terms, self.table.frame.height)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TermRows:
+    """The terms of all classes, numbered, with the rows that have them.
+
+    Attributes
+    ----------
+    starts, rows : the rows of term t are ``rows[starts[t]:starts[t + 1]]``
+    size, of_class : (n_terms,) how many codes a term has; its class
+    of_code : the terms of each code
+    class_of_row : (n_rows,) the class of each row, -1 of rows without codes
+    """
+
+    starts: Places
+    rows: Places
+    size: Places
+    of_class: Places
+    of_code: dict[str, Places]
+    class_of_row: Places
+    n_classes: int
+
+    @classmethod
+    def of(cls, terms: ReleasedTerms, n_rows: int) -> "TermRows":
+        """Number the terms of a release."""
+        numbered = terms.terms.with_row_index("number")
+        held = (
+            terms.held.join(numbered, on=["class", "term"]).sort("number", "row").select(pl.col("row").cast(pl.Int64))
+        )
+        codes = numbered.explode("code").group_by("code").agg(pl.col("number").cast(pl.Int64).sort())
+        class_of_row = np.full(n_rows, -1, dtype=np.int64)
+        class_of_row[terms.rows["row"].to_numpy()] = terms.rows["class"].to_numpy()
+        return cls(
+            np.concatenate([[0], np.cumsum(numbered["rows"].to_numpy())]).astype(np.int64),
+            held["row"].cast(pl.Int64).to_numpy(),
+            numbered["code"].list.len().cast(pl.Int64).to_numpy(),
+            numbered["class"].cast(pl.Int64).to_numpy(),
+            {code: np.array(own, dtype=np.int64) for code, own in codes.iter_rows()},
+            class_of_row,
+            terms.classes.height,
+        )
 
 
 def table_in(answers: Answers) -> TableAnswers | None:
