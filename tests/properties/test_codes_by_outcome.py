@@ -15,7 +15,7 @@ from oracles.answers import cells, odds_ratio, on_rows
 from oracles.disassociation import reconstructions, written
 
 CODES = ["401.9", "250.00", "272.4"]
-MOST_WAYS = 1_500
+MOST_WAYS = 1_000
 
 tiny = st.lists(
     st.tuples(st.sampled_from("FM"), st.sets(st.sampled_from(CODES), max_size=2), st.booleans()), min_size=4, max_size=8
@@ -45,7 +45,7 @@ def opened(records, folder, **settings):
     return cl.open(folder, verify=False)
 
 
-@examples(40, quick=6)
+@examples(40, quick=3)
 @given(tiny, st.sampled_from([None, "F", "M"]))
 def test_bounds_are_reached_by_some_original(tmp_path_factory, records, sex):
     """In tiny releases, every data set on every order of rows is listed: counts and odds ratios reach their bounds."""
@@ -79,7 +79,7 @@ def test_bounds_are_reached_by_some_original(tmp_path_factory, records, sex):
         assert (lower, upper) == (min(counts), max(counts))
 
 
-@examples(40, quick=6)
+@examples(40, quick=3)
 @given(larger, st.sampled_from(["disassociation", "cba", "generalization"]), st.booleans())
 def test_bounds_hold_the_original(tmp_path_factory, records, method, keep_suppressed):
     """Of any original, suppressed records too, the counts and the odds ratio lie within the bounds."""
