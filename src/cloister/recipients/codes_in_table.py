@@ -252,9 +252,8 @@ class ClassTermAnswers(CodesInTable):
         where, n = self._terms, self.table.frame.height
         known = [where.of_code[code] for code in sorted(codes) if code in where.of_code]
         terms, asked = np.unique(np.concatenate([*known, np.zeros(0, dtype=np.int64)]), return_counts=True)
-        chances = [
-            Reading.SUBSETS.chance(*pair) for pair in zip(where.size[terms].tolist(), asked.tolist(), strict=True)
-        ]
+        pairs = zip(where.size[terms].tolist(), asked.tolist(), strict=True)
+        chances = np.array([Reading.SUBSETS.chance(*pair) for pair in pairs])
         lengths = where.starts[terms + 1] - where.starts[terms]
         rows, of = where.rows[expand_runs(where.starts[terms], lengths)], np.repeat(np.arange(terms.size), lengths)
         found, coarse = (np.bincount(rows, each[of], n) for each in (asked, where.size[terms] > 1))
