@@ -8,12 +8,14 @@ all of the column; of numbers the share of the range, of categories that of the 
 averages (not truthful): the mean distance of the value, as a share of the range, and the share of other categories.
 *AUC*: logistic regression and boosted trees, trained on the release (middles of intervals; sets of categories as
 categories) and tested on the original of the other 30%, as a share of the AUC of the same model trained on the
-original. anonypyx's MDAV is not measured: with today's pandas it stops at columns of categories.
+original. anonypyx's MDAV is not measured: with today's pandas it stops at columns of categories. Rows are printed when
+they are measured, with the number of released records. Models train in one thread: on a machine with other work the
+threads of these libraries wait for each other, 60 times as long.
 """
 
 import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +23,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
+from threadpoolctl import threadpool_limits
 
 import cloister as cl
 from cloister.io import as_text
@@ -37,6 +38,13 @@ class Cells:
 
     shown: NDArray[np.float64] | list[str]
     width: NDArray[np.float64]
+
+
+def with_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return a file with some columns as numbers, whole where all are; codes of categories begin with a letter."""
+    found = [frame[name].cast(pl.Float64) for name in columns]
+    named = frame.with_columns(pl.col(pl.String).str.replace("^", "v"))
+    return named.with_columns(one.cast(pl.Int64) if (one % 1 == 0).all() else one for one in found)
 
 
 def is_number(column: pl.Series) -> bool:
@@ -102,23 +110,24 @@ def theirs(file: File, k: int) -> tuple[pl.DataFrame, dict[str, Cells]]:
     return file.frame.select("outcome"), cells
 
 
-def shares_of_auc(file: File, test: pl.DataFrame, made: tuple[pl.DataFrame, dict[str, Cells]]) -> list[float]:
-    """Return the AUC of each model trained on a release, as a share of that trained on the original."""
+def aucs_of(file: File, test: pl.DataFrame, made: tuple[pl.DataFrame, Mapping[str, Cells]]) -> NDArray[np.float64]:
+    """Return the AUC of each model that is trained on a release, on original records."""
     outcome, cells = made
     released = pl.DataFrame({name: one.shown for name, one in cells.items()})
-    found = []
-    for train, truth in ((released, outcome), (file.frame.select(*cells), file.frame.select("outcome"))):
-        both = pl.concat(
-            [frame.select(pl.col(n).cast(float if is_number(file.frame[n]) else str) for n in cells)
-             for frame in (train, test)]
-        )  # fmt: skip
-        matrix = both.to_dummies([n for n in cells if not is_number(file.frame[n])]).to_numpy().astype(float)
-        found.append(
-            aucs(
-                matrix[: train.height], truth["outcome"].to_numpy(), matrix[train.height :], test["outcome"].to_numpy()
-            )
-        )
-    return [one / whole for one, whole in zip(*found, strict=True)]
+    both = pl.concat(
+        [frame.select(pl.col(n).cast(float if is_number(file.frame[n]) else str) for n in cells)
+         for frame in (released, test)]
+    )  # fmt: skip
+    matrix = both.to_dummies([n for n in cells if not is_number(file.frame[n])]).to_numpy().astype(float)
+    train, rest = matrix[: released.height], matrix[released.height :]
+    return np.array(aucs(train, outcome["outcome"].to_numpy(), rest, test["outcome"].to_numpy()))
+
+
+def recorded(file: File) -> tuple[pl.DataFrame, dict[str, Cells]]:
+    """Return the outcomes and cells of the original."""
+    columns = {name: file.frame[name] for name in file.hierarchies}
+    shown = {n: one.cast(float).to_numpy() if is_number(one) else as_text(one).to_list() for n, one in columns.items()}
+    return file.frame.select("outcome"), {n: Cells(one, np.zeros(file.frame.height)) for n, one in shown.items()}
 
 
 TOOLS: dict[str, Callable[[File, int], tuple[pl.DataFrame, dict[str, Cells]]]] = {
@@ -136,24 +145,35 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--k", type=int, nargs="+", default=[5, 11])
     asked = parser.parse_args()
-    table = Table("cohort", "k", "tool", "width", "AUC, logistic", "boosted", "seconds")
     every: dict[tuple[int, str], list[list[float]]] = {}
+    print("| cohort | records | k | tool | width | AUC, logistic | boosted | seconds |", flush=True)
     for name, cohort in COHORTS.items():
         whole = read(asked.folder, cohort)
-        frame = whole.frame.drop_nulls().sample(fraction=1, shuffle=True, seed=2)
+        measured = [name for name, words in cohort.quasi.items() if name == "age" or words.startswith("interval")]
+        frame = with_numbers(whole.frame.drop_nulls(), measured).sample(fraction=1, shuffle=True, seed=2)
         cut = int(0.7 * frame.height)
-        file = File(whole.name, frame[:cut], whole.hierarchies, whole.age, whole.sex)
+        file, test = File(whole.name, frame[:cut], whole.hierarchies, whole.age, whole.sex), frame[cut:]
+        with threadpool_limits(1):
+            original = aucs_of(file, test, recorded(file))
         for k, tool in ((k, tool) for k in asked.k for tool in TOOLS):
             began = time.perf_counter()
             made = TOOLS[tool](file, k)
             seconds = time.perf_counter() - began
             width = float(np.mean([one.width.mean() for one in made[1].values()]))
-            figures = [width, *shares_of_auc(file, frame[cut:], made), seconds]
+            with threadpool_limits(1):
+                figures = [width, *aucs_of(file, test, made) / original, seconds]
             every.setdefault((k, tool), []).append(figures)
-            table.add_row(name, str(k), tool, *(f"{one:.3f}" for one in figures[:3]), f"{seconds:.1f}")
+            print_row(name, str(cut), str(k), tool, figures)
     for (k, tool), rows in every.items():
-        table.add_row(f"mean of {len(rows)}", str(k), tool, *(f"{one:.3f}" for one in np.mean(rows, axis=0)))
-    Console(width=120).print(table)
+        print_row(f"mean of {len(rows)}", "", str(k), tool, np.mean(rows, axis=0).tolist())
+
+
+def print_row(*texts: object) -> None:
+    """Print a row of the page: texts, then a list of figures."""
+    *named, figures = texts
+    assert isinstance(figures, list)
+    *shares, seconds = figures
+    print("|", " | ".join([*map(str, named), *(f"{one:.3f}" for one in shares), f"{seconds:.1f}"]), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from cloister.release.folder import any_manifest, check_new, read_data, read_fig
 from cloister.release.head import CODEBOOK, REPORT, Section
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
-from cloister.release.typed_tables import read_tables
+from cloister.release.typed_tables import read_tables, with_bounds
 from cloister.report import ReportPage, render_facts
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds, Figures
@@ -33,7 +33,8 @@ from cloister.shapes.registry import FORMS, load
 from cloister.verification.folder import verify_folder
 
 if TYPE_CHECKING:
-    from cloister.recipients.answers import Answers, ChunkAnswers
+    from cloister.recipients.answers import Answers
+    from cloister.recipients.codes_in_table import CodesInTable
     from cloister.recipients.replication import Replication
     from cloister.settings.analyses import Analysis
     from cloister.shapes.codes.data import CodeSets
@@ -139,18 +140,30 @@ class ReleasedData:
             summary=tuple(in_rows(manifest)),
         )
 
-    def frame(self, kind: Literal["polars", "pandas", "arrow"] = "polars", table: str | None = None) -> Any:
+    def frame(
+        self, kind: Literal["polars", "pandas", "arrow"] = "polars", table: str | None = None, *, bounds: bool = False
+    ) -> Any:
         """Return a table as a dataframe of Polars, pandas or PyArrow, with types and order as in ``tables``.
 
         Parameters
         ----------
         table : its name in ``tables``; the data if None
+        bounds : follow each column of labels of numbers or dates by ``COLUMN_lower`` and ``COLUMN_upper``, what the
+            codebook states of each label: numbers or dates, null where a label is open or covers all values
+
+        Raises
+        ------
+        InputError
+            There is no such table or kind, its package is not installed, or a column already has such a name.
         """
         if table is not None and table not in self.tables:
             raise InputError(f"There is no table {table!r}. There are: {', '.join(self.tables)}.")
-        found = self.data if table is None else self.tables[table]
+        name = table or next(name for name, own in self.tables.items() if own is self.data)
+        found = self.tables[name]
         if kind not in ("polars", "pandas", "arrow"):
             raise InputError(f"A frame is of polars, pandas or arrow, not {kind!r}.")
+        if bounds:
+            found = with_bounds(found, self.codebook, f"{name}." if self.manifest.form == "claims" else "")
         needed = {"pandas": "pandas", "arrow": "pyarrow"}.get(kind)
         if needed is not None and find_spec(needed) is None:
             raise InputError(f"A frame of {kind} needs {needed}, which is not installed here: pip install {needed}.")
@@ -175,7 +188,7 @@ class ReleasedData:
         ----------
         codes : one or more; of trajectories each stands for what is below it in the hierarchy, too
         ages : of trajectories, the age at each code: a number, or both ends of a range, as ``(40, 44)``
-        where : of a table with codes, conditions on the columns of its classes, as `answer` takes them
+        where : of a table with codes, conditions on its columns, as `answer` takes them
 
         Returns
         -------
@@ -196,11 +209,53 @@ class ReleasedData:
         pl.DataFrame
             the label, ``lower``, ``expected``, ``upper``, one row a label
         """
-        from cloister.recipients.answers import ClassTermAnswers, list_codes
+        from cloister.recipients.answers import list_codes
 
-        done = "counted by the labels of a column"
-        answers = self._answers if isinstance(self._answers, ClassTermAnswers) else self._in_chunks(done)
-        return answers.count_by(list_codes(codes), column)
+        return self._codes_in_table.count_by(list_codes(codes), column)
+
+    def count_by_code(
+        self, outcome: Mapping[str, object], codes: Iterable[str | Sequence[str]] | None = None
+    ) -> pl.DataFrame:
+        """Return bounds for each code of a table with codes against an outcome, as in a phenome-wide association study.
+
+        Parameters
+        ----------
+        outcome : conditions on columns of any role, as `answer` takes them: ``{"death": "1"}``. A patient who meets all
+            has the outcome
+        codes : one row each; of several codes in a list, patients with all of them. All codes of the release if None
+
+        Returns
+        -------
+        pl.DataFrame
+            One row a code, those whose odds ratio is surely above or below 1 first:
+
+            * ``code``; codes of a list are separated by spaces
+            * ``lower``, ``expected``, ``upper``: patients with code and outcome, as `count` bounds them
+            * ``code_lower``, ``code_upper``: patients with the code
+            * ``odds_ratio_lower``, ``odds_ratio_upper``: bounds of the odds ratio of code and outcome, without
+              adjustment; 0 and infinity if nothing limits it
+
+        Raises
+        ------
+        InputError
+            The release is no table with codes, has no such column, or the outcome is empty or about codes.
+
+        Notes
+        -----
+        *Guarantee*: that of the release, as the answer is computed from its files. The bounds hold for every data set
+        that the release may stand for; suppressed patients may have any codes and any outcome. ``expected`` takes codes
+        and outcome as independent inside each class, so it shows associations too weak. The bounds are no confidence
+        intervals: they do not cover chance. *Cost*: seconds for 1,000 codes of 30,000 patients. Source:
+        `cloister.recipients.codes_in_table`.
+
+        Examples
+        --------
+        >>> import cloister as cl  # doctest: +SKIP
+        >>> cl.open("out").count_by_code({"death": "1"})  # doctest: +SKIP
+        """
+        from cloister.recipients.answers import list_codes
+
+        return self._codes_in_table.count_by_code(outcome, None if codes is None else [*map(list_codes, codes)])
 
     def answer(self, query: Mapping[str, object]) -> CountBounds:
         """Return bounds and an estimate of the number of original patients who meet named conditions.
@@ -230,11 +285,15 @@ class ReleasedData:
         seed : of the first one; equal seeds give equal data sets
         item_support : to how many records a code of an item chunk goes: ``one``, ``below-k`` or ``any``
         """
+        from cloister.recipients.answers import ChunkAnswers
+        from cloister.recipients.codes_in_table import ClassChunkAnswers
         from cloister.shapes.disassociation.method.release import reconstruct
 
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"{n!r} reconstructions were asked for. Give a whole number from 1 on.")
-        released = self._in_chunks("reconstructed").counts.released
+        if not isinstance(self._answers, ChunkAnswers | ClassChunkAnswers):
+            raise InputError(f"{self.folder.name} has no disassociated codes, and only these can be reconstructed.")
+        released = self._answers.counts.released
         return [reconstruct(released, check_seed(seed) + number, item_support) for number in range(n)]
 
     def impute(self, n: int = 20, seed: int = 0, table: str | None = None) -> list[pl.DataFrame]:
@@ -333,11 +392,15 @@ class ReleasedData:
         wanted = [Analysis.parse(one) if isinstance(one, str) else one for one in analyses]
         return replicate_table(self._answers, self.manifest, self.data, original, wanted, n, seed)
 
-    def _in_chunks(self, done: str) -> "ChunkAnswers":
-        from cloister.recipients.answers import ChunkAnswers
+    @property
+    def _codes_in_table(self) -> "CodesInTable":
+        from cloister.recipients.codes_in_table import CodesInTable
 
-        if not isinstance(self._answers, ChunkAnswers):
-            raise InputError(f"{self.folder.name} has no disassociated codes, and only these can be {done}.")
+        if not isinstance(self._answers, CodesInTable):
+            raise InputError(
+                f"{self.folder.name} is a release of {self._answers.kind}, and codes are counted by the columns of a "
+                "table with codes only. Count without a column."
+            )
         return self._answers
 
     def risk_of_use(self) -> tuple[str, ...]:

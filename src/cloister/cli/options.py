@@ -256,6 +256,14 @@ class QueryOptions(SayingOptions):
         tuple[str, ...], Help("Count patients with all of these codes. Repeatable, one query each.", "CODE,CODE,...")
     ] = ()
     by: Annotated[str | None, Help("For tables with codes: count by the labels of a column.", "COLUMN")] = None
+    outcome: Annotated[
+        tuple[str, ...],
+        Help(
+            "For tables with codes: count every code, or those of --codes, against this outcome, with bounds of the "
+            "odds ratio. Repeatable; all conditions form one outcome.",
+            "COLUMN=VALUE|LOW..HIGH",
+        ),
+    ] = ()
     where: Annotated[
         tuple[str, ...],
         Help("Condition on a column; for trajectories age=40..49. Repeatable.", "COLUMN=VALUE|LOW..HIGH"),

@@ -28,9 +28,10 @@ def run_query(options: QueryOptions) -> None:
         privacy=options.privacy,
         visit=options.visit,
     )
-    found = _answers(release, options).with_columns(pl.col("expected").fill_nan(None).round(DECIMALS))
+    found = _answers(release, options).with_columns(pl.col(pl.Float64).fill_nan(None).round(DECIMALS))
     if options.as_json:
-        print_json({"answers": found.to_dicts()})
+        finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))  # JSON has no infinity
+        print_json({"answers": found.with_columns(finite).to_dicts()})
     elif options.csv:
         sys.stdout.write(found.write_csv())
     elif not options.quiet:
@@ -48,7 +49,7 @@ def run_query(options: QueryOptions) -> None:
 
 def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
     """One row for each set of codes, or for each of these and each label."""
-    conditions = _conditions(options.where, release.facts.columns)
+    conditions = _conditions("--where", options.where, release.facts.columns)
     if CODES in conditions and release.manifest.form != "table":
         raise InputError(
             "Codes are asked for with --codes, not with --where. Give --codes CODE, or several with commas."
@@ -59,11 +60,16 @@ def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
         conditions["pairs"] = [*map(_pair, options.pair)]
     if options.by is not None and (conditions or not options.codes):
         raise InputError("--by counts codes by the labels of a column. Give --codes, without --where and --pair.")
-    if not options.codes and not conditions:
+    if options.outcome and (conditions or options.by is not None):
+        raise InputError("--outcome counts codes against an outcome. Give it without --where, --pair and --by.")
+    if not options.codes and not conditions and not options.outcome:
         raise InputError("Nothing is asked. Give --codes; of a table --where; of trajectories --pair.")
     asked = [[code for code in text.split(",") if code] for text in options.codes]
     if not all(asked):
         raise InputError("--codes names no code. Give one, or several separated by commas.")
+    if options.outcome:
+        outcome = _conditions("--outcome", options.outcome, release.facts.columns)
+        return release.count_by_code(outcome, asked or None)
     if options.by is not None:
         named = [pl.lit(" ".join(codes)).alias(CODES) for codes in asked]
         parts = [
@@ -79,18 +85,20 @@ def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
     return frame if asked else frame.drop(CODES)
 
 
-def _conditions(texts: Sequence[str], columns: Sequence[str]) -> dict[str, object]:
+def _conditions(option: str, texts: Sequence[str], columns: Sequence[str]) -> dict[str, object]:
     """A value of each column, or both ends of a range, as 40..49; an end may be omitted."""
     found: dict[str, object] = {}
     for text in texts:
         name, _, wanted = text.rpartition("=")
         if not name or not wanted or (name not in columns and name[-1] in "<>!"):
             raise InputError(
-                "--where is COLUMN=VALUE or COLUMN=LOW..HIGH, as age=40..49; age=50.. asks for 50 and more, age=..50 "
+                f"{option} is COLUMN=VALUE or COLUMN=LOW..HIGH, as age=40..49; age=50.. asks for 50 and more, age=..50 "
                 "for 50 and less."
             )
         if name in found:
-            raise InputError(f"--where asks for {name!r} twice, and all conditions hold at once. Give one of a column.")
+            raise InputError(
+                f"{option} asks for {name!r} twice, and all conditions hold at once. Give one of a column."
+            )
         low, between, high = wanted.partition(BETWEEN)
         found[name] = (low or None, high or None) if between else wanted
     return found

@@ -5,10 +5,9 @@
   al. 2010, ITAB, section III.B). Expected answers are those of section V.B, all subsets equally likely.
 * Trajectories: a released pair is one of the patient's, generalized (Tamersoy et al. 2012, section IV). Pairs may be
   suppressed, how many is bounded by the published losses, in which a suppressed pair counts one.
-* Disassociated codes: see `cloister.shapes.disassociation.method.counts`.
+* Disassociated codes: see `cloister.shapes.disassociation.method.counts`; a table with codes: `.codes_in_table`.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -26,7 +25,7 @@ from cloister.io import as_text
 from cloister.io.columns import list_columns, nearest_column
 from cloister.release.folder import read_data
 from cloister.release.head import CLUSTERS
-from cloister.release.manifest import AnyManifest, codes_of
+from cloister.release.manifest import AnyManifest
 from cloister.results import CountBounds
 from cloister.shapes.codes.data import occurrence
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
@@ -34,18 +33,16 @@ from cloister.shapes.disassociation.method.counts import ChunkCounts
 from cloister.shapes.disassociation.verify.verify import verify
 from cloister.shapes.generalization.format.data import Generalization
 from cloister.shapes.registry import FORMS, load
-from cloister.shapes.table_with_codes.format.terms import ReleasedTerms
 from cloister.utility import CountedSets
-from cloister.utility.case_counts import Reading, TermSets
+from cloister.utility.case_counts import TermSets
 
-from .labels import LabelledColumn, Meeting, Wanted, bounds_on
+from .labels import LabelledColumn, Wanted
 from .pairs import Asked, ReleasedPairs
 
 if TYPE_CHECKING:
     from cloister.shapes.disassociation.format.manifest import DisassociationManifest
     from cloister.shapes.generalization.format.manifest import GeneralizationManifest
     from cloister.shapes.table.format.manifest import TableManifest
-    from cloister.shapes.table_with_codes.format.terms import TableWithTermsManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 CODES = "codes"
@@ -161,91 +158,13 @@ class TableAnswers(Answers):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChunkAnswers(Answers):
-    """Answers from disassociated code sets, or from a table with codes that are disassociated within its classes."""
+    """Answers from disassociated code sets."""
 
     counts: ChunkCounts
-    table: TableAnswers | None = None
-    column: str = CODES
-
-    @property
-    def kind(self) -> str:
-        """A name for the kind of release."""
-        return super().kind if self.table is None else "a table with codes"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names on which conditions are possible."""
-        return tuple(dict.fromkeys((CODES, *(() if self.table is None else (self.column, *self.table.names)))))
-
-    @property
-    def left_out(self) -> int:
-        """The greatest possible number of suppressed records; 0 without a table."""
-        return 0 if self.table is None else self.table.left_out
-
-    def count(self, codes: Sequence[str], where: Conditions | None = None) -> CountBounds:
-        """Bound the number of patients who have all given codes and meet conditions on columns of classes."""
-        if self.table is None or not where:
-            found = self.counts.count(codes)
-            return bounds_on(found.lower, found.expected, found.upper, self.left_out)
-        met = []
-        for name, wanted in where.items():
-            own, whole = self.labels_of_classes(name), self.table.column(name)
-            number = {label: place for place, label in enumerate(whole.labels)}
-            met.append(whole.meeting(wanted).at(np.array([number[label] for label in own], dtype=np.int64)))
-        return self._count_within(codes, reduce(and_, met), self.table.left_out)
-
-    def _count_within(self, codes: Sequence[str], met: Meeting, unseen: int) -> CountBounds:
-        """Bound the number of patients who have all given codes, in classes that meet conditions."""
-        kinds, kind = np.unique(np.where(met.possibly, met.share, -1.0), return_inverse=True)
-        parts = [
-            (share, self.counts.count(codes, kind == place))
-            for place, share in enumerate(kinds.tolist())
-            if share != -1
-        ]
-        sure = self.counts.count(codes, met.surely).lower if met.surely.any() else 0
-        expected = float(sum(share * part.expected for share, part in parts if part.expected))
-        return bounds_on(sure, expected, sum(part.upper for _, part in parts), unseen)
 
     def bound(self, query: Conditions) -> CountBounds:
-        """Bound the number of patients who meet conditions; conditions without codes are answered from the table."""
-        asked = {name: wanted for name, wanted in query.items() if name not in (CODES, self.column)}
-        codes = [query[name] for name in dict.fromkeys((CODES, self.column)) if query.get(name) is not None]
-        if not codes and self.table is not None:
-            return self.table.answer(asked)
-        return self.count([code for one in codes or [None] for code in list_codes(one)], asked)
-
-    def labels_of_classes(self, name: str) -> pl.Series:
-        """Return the label of each class in a column."""
-        released = self.counts.released
-        if name not in released.class_columns:
-            known = list_columns(released.class_columns)
-            raise InputError(
-                f"Codes are to be counted by {name!r}. "
-                + (
-                    f"This release counts them only by quasi-identifiers: {known}. Ask for one of these."
-                    if known
-                    else f"This release of {self.kind} has no quasi-identifiers. Count without it."
-                ),
-                column=name,
-            )
-        at = released.class_columns.index(name)
-        return pl.Series(name, [label[at] for label in released.classes], dtype=pl.String)
-
-    def count_by(self, codes: Sequence[str], name: str) -> pl.DataFrame:
-        """Return the bounds for each label of a column of classes: label, lower, expected, upper.
-
-        Records that were omitted may have any label, and count above each.
-        """
-        own = self.labels_of_classes(name)
-        found = [(label, self.counts.count(codes, (own.eq_missing(label)).to_numpy())) for label in own.unique().sort()]
-        return bounds_by_label(name, found, self.left_out)
-
-
-def bounds_by_label(name: str, found: Iterable[tuple[str | None, CountBounds]], unseen: int) -> pl.DataFrame:
-    """Return bounds as a table: label, lower, expected, upper; ``unseen`` records raise each upper bound."""
-    rows = [(label, one.lower, one.expected, one.upper + unseen) for label, one in found]
-    schema = {name: pl.String, "lower": pl.Int64, "expected": pl.Float64, "upper": pl.Int64}
-    return pl.DataFrame(rows, schema, orient="row")
+        """Bound the number of patients who have all ``codes``."""
+        return self.counts.count(list_codes(query.get(CODES)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,82 +229,6 @@ class TermAnswers(Answers):
         )
 
 
-IN_TERMS = re.compile(r"[(),\s]")  # what is in terms and cells, and in no code that is released in one
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClassTermAnswers(Answers):
-    """Answers from a table whose codes are generalized within its classes: each row has the terms of one patient."""
-
-    table: TableAnswers
-    terms: ReleasedTerms
-    column: str
-    may_suppress: bool  # whether a code that is in no term of a class may be suppressed there
-
-    @property
-    def kind(self) -> str:
-        """A name for the kind of release."""
-        return "a table with codes"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names on which conditions are possible."""
-        return tuple(dict.fromkeys((CODES, self.column, *self.table.names)))
-
-    def bound(self, query: Conditions) -> CountBounds:
-        """Bound the number of patients who meet all conditions, on columns and on codes."""
-        asked = {name: wanted for name, wanted in query.items() if name not in (CODES, self.column)}
-        codes = [query[name] for name in dict.fromkeys((CODES, self.column)) if query.get(name) is not None]
-        if not codes:
-            return self.table.answer(asked)
-        return self.count([code for one in codes for code in list_codes(one)], asked)
-
-    def count(self, codes: Sequence[str], where: Conditions | None = None) -> CountBounds:
-        """Bound the number of patients who have all given codes and meet conditions on columns."""
-        conditions = (self.table.column(name).rows(wanted) for name, wanted in (where or {}).items())
-        return reduce(and_, [self._having({*codes}), *conditions]).count(self.table.left_out)
-
-    def count_by(self, codes: Sequence[str], name: str) -> pl.DataFrame:
-        """Return the bounds for each label of a column: label, lower, expected, upper."""
-        if name in (CODES, self.column):
-            raise InputError("The codes are what is counted. Count by another column.")
-        self.check_names([name])
-        met, own = self._having({*codes}), self.table.frame[name]
-        places = [(label, np.flatnonzero(own.eq_missing(label).to_numpy())) for label in own.unique().sort()]
-        return bounds_by_label(name, [(label, met.at(rows).count()) for label, rows in places], self.table.left_out)
-
-    def _having(self, codes: set[str]) -> Meeting:
-        """Return which rows are of patients with all of these codes; a code in no term of a class may be suppressed."""
-        if any(IN_TERMS.search(code) for code in codes):
-            raise InputError("A code was asked for with a bracket, a comma or a space. Ask for codes, not for terms.")
-        asked, released = self._asked(codes), self.terms
-        there = asked.group_by("class").agg(pl.col("asked").sum().alias("there"))
-        met = released.held.join(asked, on=["class", "term"]).group_by("row")
-        met_by_row = met.agg(pl.col("asked").sum(), pl.col("size").max(), pl.col("chance").product())
-        rows = released.rows.join(there, on="class", how="left").join(met_by_row, on="row", how="left").fill_null(0)
-        is_told = pl.col("there") == len(codes)
-        has_all = (pl.col("asked") == pl.col("there")) & (is_told | pl.lit(self.may_suppress))
-        found = rows.select(
-            pl.col("row"),
-            (has_all & is_told & (pl.col("size") == 1)).alias("surely"),
-            has_all.alias("possibly"),
-            pl.when(is_told).then("chance").otherwise(0.0).alias("share"),
-        )
-        whole = pl.DataFrame({"row": pl.int_range(self.table.frame.height, dtype=pl.UInt32, eager=True)})
-        every = whole.join(found, on="row", how="left", maintain_order="left")
-        surely, possibly = (every[name].fill_null(value=False).to_numpy() for name in ("surely", "possibly"))
-        return Meeting.of(surely, possibly, every["share"].fill_null(0.0).to_numpy())
-
-    def _asked(self, codes: set[str]) -> pl.DataFrame:
-        """Return the terms of these codes: class, term, codes asked of it, its size, and the chance of having them."""
-        known = self.terms.terms.with_columns(pl.col("code").list.len().alias("size"))
-        named = known.explode("code").filter(pl.col("code").is_in(sorted(codes)))
-        asked = named.group_by("class", "term").agg(pl.len().alias("asked"), pl.col("size").first())
-        pairs = asked.select("size", "asked").iter_rows()
-        chances = [1.0 if size == 1 else Reading.SUBSETS.chance(size, n) for size, n in pairs]
-        return asked.with_columns(pl.Series("chance", chances, dtype=pl.Float64))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class TrajectoryAnswers(Answers):
     """Answers from released trajectories; ``frame`` has one row per pair, with labels as text."""
@@ -440,12 +283,6 @@ class TrajectoryAnswers(Answers):
         return ReleasedPairs.of(self.frame, self.codebook, self.hierarchies)
 
 
-def table_in(answers: Answers) -> TableAnswers | None:
-    """Return the answers from the table of a release, without its codes; None if it has no table."""
-    table = answers.table if isinstance(answers, ChunkAnswers | ClassTermAnswers) else answers
-    return table if isinstance(table, TableAnswers) else None
-
-
 def answers_from(
     folder: Path, manifest: AnyManifest, codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
 ) -> Answers:
@@ -492,30 +329,13 @@ def of_trajectories(
 
 def of_table(
     folder: Path, manifest: "TableManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
-) -> Answers:
-    """Return the answers from a table, and from its codes if it has any."""
-    table, codes = _table_answers(folder, manifest, codebook, hierarchies), codes_of(manifest)
-    return table if codes is None else ChunkAnswers(chunks_in(folder, 1), table, codes.column)
-
-
-def _table_answers(
-    folder: Path, manifest: "TableManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
 ) -> TableAnswers:
+    """Return the answers from a table, without its codes."""
     specs = manifest.settings.hierarchies
     quasi = {name: column.hierarchy for name, column in manifest.quasi_identifiers.items()}
     known = {name: parse_hierarchy(specs[name]) for name, kind in quasi.items() if kind != "file"}
     left_out = most_left_out(manifest.records.suppressed)
     return TableAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, left_out, manifest.averages())
-
-
-def of_table_with_terms(
-    folder: Path, manifest: "TableWithTermsManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
-) -> Answers:
-    """Return the answers from a table and from the terms of its codes."""
-    table, codes = _table_answers(folder, manifest, codebook, hierarchies), manifest.codes
-    columns = [name for name in manifest.quasi_identifiers if name != codes.column]
-    terms = ReleasedTerms.of(table.frame, codes.column, columns)
-    return ClassTermAnswers(table, terms, codes.column, codes.may_suppress)
 
 
 def _texts(folder: Path, manifest: "TableManifest | TrajectoriesManifest") -> pl.DataFrame:

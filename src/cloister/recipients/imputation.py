@@ -40,7 +40,8 @@ from cloister.shapes.table_with_codes.format.data import PRESENT
 from cloister.shapes.table_with_codes.method.protect import with_reconstruction
 
 from .admitted import AdmittedColumn, admit, uniform
-from .answers import Answers, ChunkAnswers, answers_from, table_in
+from .answers import Answers, answers_from
+from .codes_in_table import ClassChunkAnswers, table_in
 from .labels import Places
 
 ROUNDS = 5
@@ -68,7 +69,7 @@ def of_table(
     """Prepare a table; codes in chunks are reconstructed, and terms stay as released."""
     answers, frame = answers_from(folder, manifest, codebook, hierarchies), tables[DATA]
     imputation, codes, ids = imputation_of(answers, manifest, frame), codes_of(manifest), _ids_of(manifest)
-    if not isinstance(answers, ChunkAnswers) or answers.table is None or codes is None:
+    if not isinstance(answers, ClassChunkAnswers) or codes is None:
         return {DATA: imputation.complete}
     column, released = codes.column, answers.counts.released
     texts = answers.table.frame.with_columns(pl.when(pl.col(column).is_not_null()).then(pl.lit(PRESENT)).alias(column))

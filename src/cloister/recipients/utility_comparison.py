@@ -19,7 +19,8 @@ from cloister.release.head import CODEBOOK
 from cloister.release.manifest import parse_manifest
 from cloister.shapes.table.method.describe import group_values, naive_bayes_auc
 
-from .answers import answers_from, table_in
+from .answers import answers_from
+from .codes_in_table import table_in
 from .labels import LabelledColumn, Meeting
 
 MOST = 10

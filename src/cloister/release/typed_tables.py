@@ -40,3 +40,22 @@ def _in_type(series: pl.Series, rows: pl.DataFrame) -> pl.Series:
         return typed_texts(series)
     in_order = labels.sort(pl.col("order").cast(pl.Int64), nulls_last=True)["label"]
     return series.cast(pl.Enum(in_order)) if labels["order"].is_not_null().any() else series
+
+
+def with_bounds(frame: pl.DataFrame, codebook: pl.DataFrame, about: str = "") -> pl.DataFrame:
+    """Return a table with the bounds of labels of numbers and dates after their columns; ``about``: as in codebooks."""
+    columns: list[pl.Series] = []
+    for series in frame:
+        columns.append(series)
+        rows = codebook.filter((pl.col("column") == about + series.name) & pl.col("label").is_not_null())
+        kind = rows["type"][0] if rows.height and series.dtype in (pl.String, pl.Enum) else None
+        if kind in ("number", "date"):
+            labels = series.cast(pl.String).alias("label").to_frame()
+            known = labels.join(rows.unique("label"), on="label", how="left", maintain_order="left")
+            for end in ("lower", "upper"):
+                ends = known[end].str.to_date() if kind == "date" else known[end].cast(pl.Float64)
+                columns.append(ends.alias(f"{series.name}_{end}"))
+    names = [series.name for series in columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"The bounds of a label need a column {twice[0]!r}, and the release has one of that name.")
+    return pl.DataFrame(columns)

@@ -28,9 +28,9 @@ OF_TERMS = "A term means at least one of its codes: do not analyse which codes, 
 OF_A_FORM = {
     "table": ("Labels of different classes can overlap: the count of a label is a lower bound for its values",),
     "table_with_codes": (
-        "Codes were assigned to the rows of a class at random: do not analyse codes together with columns that are not "
-        "quasi-identifiers",
-        "Counts of codes by quasi-identifiers follow from the clusters",
+        "Codes were assigned to the rows of a class at random: do not analyse cells of codes together with columns "
+        "that are not quasi-identifiers",
+        "Counts of codes under conditions on any column follow from the clusters, with bounds: use these",
     ),
     "table_with_terms": (OF_TERMS, "Terms differ between classes: count codes by bounds, not by cells that are equal"),
     "disassociation": (

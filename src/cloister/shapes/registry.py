@@ -107,7 +107,7 @@ FORMS: dict[str, Form] = {
         page="report.html",
         words="table",
         script="cloister.shapes.table_with_codes.verify.statements:script_of",
-        answers="cloister.recipients.answers:of_table",
+        answers="cloister.recipients.codes_in_table:of_table_with_codes",
         imputed="cloister.recipients.imputation:of_table",
     ),
     "table_with_terms": Form(
@@ -120,7 +120,7 @@ FORMS: dict[str, Form] = {
         page="report.html",
         words="table",
         script="cloister.shapes.table_with_codes.verify.statements:script_of_terms",
-        answers="cloister.recipients.answers:of_table_with_terms",
+        answers="cloister.recipients.codes_in_table:of_table_with_terms",
         imputed="cloister.recipients.imputation:of_table",
     ),
     "disassociation": Form(

@@ -57,12 +57,29 @@ def test_by_a_column_and_under_conditions(capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.usefixtures("released")
+def test_codes_against_an_outcome(capsys):
+    """Each code, or each --codes, is a row with bounds of the odds ratio; JSON has null for infinity."""
+    assert run(["query", "both", "--outcome", "sex=F", "--csv"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head == "code,lower,expected,upper,code_lower,code_upper,odds_ratio_lower,odds_ratio_upper"
+    assert sorted(rows) == ["250.00,4,4.0,4,8,8,1.0,1.0", "401.9,6,6.0,6,12,12,0.0,inf"]
+    assert run(["query", "both", "--outcome", "sex=F", "--codes", "401.9", "--codes", "401.9,250.00", "--json"]) == 0
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert {row["code"]: row["odds_ratio_upper"] for row in answers} == {"401.9 250.00": 1.0, "401.9": None}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["codes"], "Nothing is asked"),
         (["codes", "--codes", ","], "names no code"),
-        (["codes", "--codes", "1", "--by", "sex"], "has no quasi-identifiers"),
+        (["codes", "--codes", "1", "--by", "sex"], "is a release of code sets"),
+        (["codes", "--outcome", "sex=F"], "is a release of code sets"),
+        (["both", "--outcome", "sex=F", "--where", "age=40"], "without --where"),
+        (["both", "--outcome", "sex"], "--outcome is COLUMN=VALUE"),
+        (["both", "--outcome", "codes=401.9"], "columns other than the codes"),
+        (["both", "--outcome", "Sex=F"], "Did you mean 'sex'?"),
         (["codes", "--by", "sex"], "--by counts codes"),
         (
             ["codes", "--where", "age=3"],

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,3 +118,27 @@ def test_codes_that_nobody_has_are_counted():
         counts.count([])
     with pytest.raises(cl.InputError, match="Give a list"):
         counts.count("a")
+
+
+@examples(80)
+@given(st.integers(0, 2**32))
+def test_classes_are_counted_at_once_as_alone(seed):
+    """The bounds of all classes at once are those of each class alone, and add up to those of the release."""
+    rng = random.Random(seed)
+    made = random_release(rng, clusters=8)
+    if made is not None:
+        release, diversity = made
+        own = np.arange(release.n_clusters + release.n_joints) % 4
+        for joint in reversed(range(release.n_joints)):
+            own[release.children_of(joint)] = own[release.n_clusters + joint]
+        classes = tuple((str(number),) for number in range(4))
+        release = replace(release, class_columns=("c",), classes=classes, class_of=own[: release.n_clusters])
+        counts = ChunkCounts(release, diversity)
+        for query in [*release.vocabulary, *some_queries(rng, release.vocabulary), "z"]:
+            lower, expected, upper = counts.count_by_class([*query])
+            for number in range(4):
+                alone = counts.count(query.split() if isinstance(query, str) else query, np.arange(4) == number)
+                assert (lower[number], upper[number]) == (alone.lower, alone.upper), query
+                assert expected[number] == pytest.approx(alone.expected)
+            whole = counts.count([*query])
+            assert (whole.lower, whole.upper) == (lower.sum(), upper.sum())

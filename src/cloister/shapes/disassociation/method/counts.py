@@ -39,7 +39,7 @@ all records that have the code. It is no mean over all reconstructions, but lies
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -103,7 +103,27 @@ class ChunkCounts:
         inside = None if within is None else within[self.released.class_of[self.cluster]]
         asked = self._locate_codes(query, inside)
         lower, upper = asked.least(), asked.greatest()
-        return CountBounds(lower, min(max(asked.expected(), float(lower)), float(upper)), upper)
+        return CountBounds(lower, min(max(float(asked.expected_counts.sum()), float(lower)), float(upper)), upper)
+
+    def count_by_class(self, codes: Iterable[str]) -> tuple[Integers, NDArray[np.float64], Integers]:
+        """Bound the number of records of each class with all of some codes: (n_classes,) least, expected, greatest.
+
+        Classes share no chunk, so each is counted alone, and the bounds add up to those of `count`.
+        """
+        query, n_classes = self._numbers(codes), len(self.released.classes)
+        if query is None:
+            none = np.zeros(n_classes, dtype=np.int64)
+            return none, none.astype(np.float64), none
+        asked = self._locate_codes(query, None)
+        own, expected = self.released.class_of[self.cluster[asked.at]], asked.expected_counts
+        least, most, is_bounded = asked.bounds_alone
+        sums = [np.bincount(own, weights=each, minlength=n_classes) for each in (least, expected, most)]
+        lower, upper = (sums[side].round().astype(np.int64) for side in (0, 2))
+        for number in np.unique(own[~is_bounded]).tolist():
+            inside = own == number
+            part = replace(asked, at=asked.at[inside], place=asked.place[:, inside])
+            lower[number], upper[number] = part.least(), part.greatest()
+        return lower, np.clip(sums[1], lower, upper), upper
 
     def rate(self, code: int) -> float:
         """Return the least share of all records that have a code."""
@@ -211,8 +231,9 @@ class CountQuery:
         columns = used[:, first].T.tolist() if group.size else []
         return [[chunk for chunk in column if chunk != NONE] for column in columns], group
 
-    def expected(self) -> float:
-        """Return the count if places were independent."""
+    @cached_property
+    def expected_counts(self) -> NDArray[np.float64]:
+        """The count of each cluster if places were independent: (n,)."""
         share = np.where(self.place == NONE, 1.0, self.held / self.size)
         is_item = self.kinds[2]
         share[is_item] = (np.minimum(self._in_item_chunks(), np.where(self.scarce, self.cap, self.size)) / self.size)[
@@ -221,7 +242,26 @@ class CountQuery:
         is_shared = self.kinds[1]
         chunk = self.place[is_shared] - self.of.subrecords.size
         share[is_shared] = self.held[is_shared] / self.room[chunk]
-        return float((self.size * share.prod(axis=0)).sum())
+        found: NDArray[np.float64] = self.size * share.prod(axis=0)
+        return found
+
+    @cached_property
+    def bounds_alone(self) -> tuple[Integers, Integers, Mask]:
+        """The least and the greatest number of each cluster, and whether they follow from it alone: (n,).
+
+        They do where no record needs others to fill it, and no shared chunk is asked for, or one is for nothing else:
+        then the matches of that chunk count at its first cluster.
+        """
+        places, uses = (self.place != NONE).sum(axis=0), self.kinds[1].any(axis=0)
+        least, most = np.maximum(0, self.held.sum(axis=0) - (places - 1) * self.size), self.limit.copy()
+        alone = places == 1
+        shared = np.flatnonzero(alone & uses)
+        first = shared[np.unique(self.place[:, shared].max(axis=0), return_index=True)[1]]
+        most[shared] = 0
+        most[first] = least[first]
+        least[shared] = most[shared]
+        needs_help = np.where(alone, self.lacking_alone, self._lacking(self.limit)) > 0
+        return least, most, ~needs_help & (alone | ~uses)
 
     def _in_item_chunks(self) -> NDArray[np.float64]:
         """How many records of a cluster are expected to have the code of each place, if it is an item chunk's."""
@@ -247,14 +287,19 @@ class CountQuery:
         """Records of a code that is in item chunks: one a cluster, and those that nothing else can fill."""
         if not which.any():
             return 0
-        code, size = self.query[0], self.size
-        own = np.zeros(size.size, dtype=np.int64)
+        lacking = np.where(which, self.lacking_alone, 0)
+        return int(which.sum() + lacking.sum()) - self._help(lacking)
+
+    @cached_property
+    def lacking_alone(self) -> Integers:
+        """Records beyond one that only the first code of the query may fill, if it is an item chunk's: (n,)."""
+        own = np.zeros(self.size.size, dtype=np.int64)
         chunks, at = self._chunks()
         np.add.at(own, at, self.of.subrecords[chunks])
         own += (self.of.scarce[self.at] - self.scarce[0]) * self.cap
-        is_only = (self.of.plain[self.at] == 1) & (self.of.level[code] <= 1) & ~self.scarce[0]
-        lacking = np.where(which & is_only, np.maximum(0, size - own - 1), 0)
-        return int(which.sum() + lacking.sum()) - self._help(lacking)
+        is_only = self.kinds[2][0] & (self.of.plain[self.at] == 1) & (self.of.level[self.query[0]] <= 1)
+        found: Integers = np.where(is_only & ~self.scarce[0], np.maximum(0, self.size - own - 1), 0)
+        return found
 
     def _overlap(self, which: Mask) -> int:
         """The least overlap of matches in shared chunks with those of other places."""
