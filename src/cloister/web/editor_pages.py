@@ -72,7 +72,9 @@ def edit(visit: RequestContext, problem: str = "", status: int = 200) -> Respons
     own = _edited(visit)
     if own.histogram is None or visit.say("groups"):
         return _show_groups(visit, own, problem, status)
-    return _show_cuts(visit, own, _cuts_of(own))
+    if isinstance(own.hierarchy, CutHierarchy):
+        return _show_cuts(visit, own, [",".join(map(str, level)) for level in own.hierarchy.cuts])
+    return _show_cuts(visit, own, _equal_groups(own, PARTS[0]))
 
 
 def _show_cuts(visit: RequestContext, own: Edited, cuts: list[str], problem: str = "", status: int = 200) -> Response:
@@ -108,13 +110,6 @@ def _cuts_typed(visit: RequestContext) -> list[str]:
             raise InputError(f"Cut points of level {level} must be numbers, at most {MOST_CUTS}, as in 18, 40, 65.")
         found.append(",".join(words))
     return found
-
-
-def _cuts_of(own: Edited) -> list[str]:
-    """The cut points of the hierarchy, if it has some; else those of four groups of about equal size."""
-    if not isinstance(own.hierarchy, CutHierarchy):
-        return _equal_groups(own, PARTS[0])
-    return [",".join(map(str, level)) for level in own.hierarchy.cuts]
 
 
 def _equal_groups(own: Edited, parts: int) -> list[str]:
