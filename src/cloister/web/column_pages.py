@@ -27,7 +27,7 @@ BULK = {
 }
 """What becomes of the undecided columns of a part, by the word of the setting."""
 
-HAND_ROLES = ("id", "patient", "codes")
+SINGLE_ROLES = ("id", "patient", "codes")
 """Roles that one column at most has."""
 
 
@@ -55,7 +55,7 @@ def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
         guesses = [one.guess.role if one.guess and one.guess.role in ROLES else "" for one in sample.columns]
         named = zip(sample.columns, guesses, strict=True)
         return [role_of(visit.state, visit.part, one.name, guess) for one, guess in named]
-    chosen = _roles_sent(visit, sample)
+    chosen = _read_roles(visit, sample)
     role, _, places = visit.say("fix").partition(":")
     changed = places.split(",") if places else []
     if visit.say("set"):
@@ -66,7 +66,7 @@ def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
     return chosen
 
 
-def _roles_sent(visit: RequestContext, sample: FirstRecords) -> list[str]:
+def _read_roles(visit: RequestContext, sample: FirstRecords) -> list[str]:
     """The role of each column in the form, by name: a file that was changed may have other columns at these places."""
     places = [key.removeprefix("name-") for key in visit.form if key.startswith("name-")]
     sent = {visit.say(f"name-{place}"): visit.say(f"role-{place}") for place in places}
@@ -160,8 +160,8 @@ def save_columns(visit: RequestContext) -> Response:
     sample, state = read_part(visit), visit.state
     try:
         seen_or_refuse(visit, sample.stamp)
-        chosen = dict(zip([one.name for one in sample.columns], _roles_sent(visit, sample), strict=True))
-        for role in HAND_ROLES:
+        chosen = dict(zip([one.name for one in sample.columns], _read_roles(visit, sample), strict=True))
+        for role in SINGLE_ROLES:
             if (several := [column for column, one in chosen.items() if one == role])[1:]:
                 raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])
         if strange := {*chosen.values()} - ROLES.keys():

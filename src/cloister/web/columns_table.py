@@ -105,7 +105,7 @@ def rows_of(
     ``shown``: rows that stay where they are, whatever their role is now, as the view did not change
     """
     rows = [
-        ColumnRow(place, facts, role, hierarchies.get(facts.name, TREATMENTS[role or bulk]), view.includes(facts, role))
+        ColumnRow(place, facts, role, _describe(hierarchies.get(facts.name), role or bulk), view.includes(facts, role))
         for place, (facts, role) in enumerate(zip(columns, chosen, strict=True))
     ]
     if shown:
@@ -119,6 +119,24 @@ def rows_of(
     elif view.sort == "name":
         rows.sort(key=lambda row: row.facts.name.casefold())
     return rows
+
+
+def _describe(hierarchy: str | None, role: str) -> str:
+    """What becomes of the values of a column with this hierarchy or role, in words."""
+    if hierarchy is None:
+        return TREATMENTS.get(role, TREATMENTS[""])
+    name, _, more = hierarchy.partition("@")[0].partition(":")
+    first = more.partition("/")[0].replace(",", ", ")
+    words = {
+        "interval": f"cut at {first[5:]}" if first.startswith("cuts=") else f"ranges of {first}",
+        "quantile": f"{first} groups of equal size",
+        "prefix": f"{first} characters and fewer",
+        "date": first,
+        "suppress": "as recorded, or *",
+        "icd9": "groups of ICD-9 codes",
+        "icd10": "groups of ICD-10 codes",
+    }
+    return words.get(name, "groups")
 
 
 def counts_of(rows: Sequence[ColumnRow]) -> dict[str, tuple[str, int]]:

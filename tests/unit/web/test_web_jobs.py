@@ -279,6 +279,8 @@ def test_a_search_hides_rows_and_keeps_their_roles(window):
     }
     none = window.post("/columns/list", {**form, "show": "codes"})
     assert "No column is shown" in none.text
+    words = ["ranges of 5, 10, 20", "5 characters and fewer", "month, quarter, year", "as recorded, or *", "removed"]
+    assert [text for text in words if f"<td>{text}</td>" not in page.text] == []
 
 
 def test_columns_show_their_distribution_before_and_after(window):

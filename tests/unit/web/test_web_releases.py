@@ -361,7 +361,8 @@ TEXT = st.text(max_size=12) | st.sampled_from(
 )
 FIELDS = """job part file release folder place key version shape values profile role-0 spec-0 low-0 high-0 f:k f:rule
 f:weight:0 f:decimal g:k level-0 number name decision width height l-0-0 source stamp fear go step
-find show sort fix set set-role selected shown after view act item label level equal cuts-1"""
+find show sort fix set set-role selected shown after view act item label level equal cuts-1
+name-0 undecided column seen refused viewed"""
 NAMES = st.sampled_from(FIELDS.split())
 STARTING = ("POST /release/run", "POST /explore", "POST /new", "POST /check/attack")
 """Pages that start processes."""
