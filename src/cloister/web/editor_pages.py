@@ -70,8 +70,13 @@ def _edited(visit: RequestContext) -> Edited:
 def edit(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Show the histogram of a numeric column with its cut points, or the groups of a column."""
     own = _edited(visit)
-    if own.histogram is None or visit.say("groups"):
+    if own.histogram is None:
         return _show_groups(visit, own, problem, status)
+    if visit.say("groups"):
+        try:
+            return _show_groups(visit, own, problem, status)
+        except InputError as error:  # such as open groups at the ends: cut points remain
+            return _show_cuts(visit, own, _equal_groups(own, PARTS[0]), in_words(error), 400)
     if isinstance(own.hierarchy, CutHierarchy):
         return _show_cuts(visit, own, [",".join(map(str, level)) for level in own.hierarchy.cuts])
     return _show_cuts(visit, own, _equal_groups(own, PARTS[0]))

@@ -137,3 +137,11 @@ def test_no_file_is_written_through_a_link(window, tmp_path):
     _, form = edited(window, "sex")
     assert window.post("/hierarchies/edit", {**form, "act": "save"}).status_code == 400
     assert list(outside.iterdir()) == []
+
+
+def test_open_groups_at_the_ends_lead_to_cut_points(window):
+    """A hierarchy whose last group is open is not edited value by value: the page says so, with cut points to use."""
+    page = window.get("/hierarchies/edit", job=JOB, place=str(place_of(window, "age")), groups="1")
+    assert page.status_code == 400
+    assert "open groups at its ends" in page.text
+    assert window.form_of(page, "/hierarchies/cuts")["cuts-1"]
