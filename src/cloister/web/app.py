@@ -277,9 +277,11 @@ def _answer(visit: RequestContext, module: str, name: str, shapes: Sequence[str]
             traceback = traceback.tb_next
         where = "" if traceback is None else f" at {traceback.tb_frame.f_code.co_name}:{traceback.tb_lineno}"
         problem, status = f"An unexpected {type(error).__name__} occurred{where}. This is a defect of cloister.", 500
-    return visit.shown(
-        "problem_part" if visit.is_partial else "problem", 200 if visit.is_partial else status, problem=problem
-    )
+    if not visit.is_partial:
+        return visit.shown("problem", status, problem=problem)
+    shown = visit.shown("problem_part", problem=problem)
+    shown.headers.update({"HX-Retarget": "#problem", "HX-Reswap": "innerHTML"})  # what is on the page stays there
+    return shown
 
 
 def load_pages() -> None:

@@ -274,6 +274,13 @@ def test_promises_and_columns_follow_what_is_typed(reading, patients):
     job = (patients / "patients.toml").read_text()
     page.select_option("#role-5", "drop")
     page.wait_for_selector("text=4 quasi-identifiers")
+    kept = (patients / "patients.csv").rename(patients / "elsewhere.csv")
+    page.select_option("#role-6", "keep")
+    page.wait_for_selector("#problem >> text=is not there any more")
+    assert page.locator(".spine select").count() > 5
+    kept.rename(patients / "patients.csv")
+    page.select_option("#role-6", "quasi-identifier")
+    page.wait_for_selector("#problem .alert", state="detached")
     page.type("#find", "diag")
     page.wait_for_selector("#role-5", state="detached")
     assert page.input_value("#find") == "diag"
@@ -408,8 +415,8 @@ def test_stopping_in_the_browser_leaves_nothing(reading, tmp_path):
         time.sleep(0.05)
     work.process.send_signal(signal.SIGSTOP)  # else it may be done before all was looked at
     reader.look("ui-work")
-    work.process.send_signal(signal.SIGCONT)
     reader.page.click("text=Stop")
+    work.process.send_signal(signal.SIGCONT)  # only now: else it may be done before it is stopped
     reader.page.wait_for_selector("[role=alert]")
 
     assert {path.name for path in folder.iterdir()} == before

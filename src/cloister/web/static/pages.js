@@ -6,6 +6,9 @@ addEventListener("keydown", (event) => {
   find.focus();
 });
 
+// An error of the last change is gone with the next one.
+addEventListener("htmx:beforeRequest", () => document.getElementById("problem").replaceChildren());
+
 // A click adds a cut point, dragging a line moves it, and beyond an end of the axis it is removed. The numbers are
 // written into the field of level 1; the server draws the rest.
 addEventListener("pointerdown", (event) => {
