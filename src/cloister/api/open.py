@@ -67,9 +67,9 @@ class ReleaseFacts:
 
     def _rows(self) -> list[tuple[str, str]]:
         risk = self.risk.as_json() if self.risk is not None else {}
-        told = ", ".join(f"{name} {risk[name]:.3g}" for name in ("highest", "average") if name in risk)
+        risks = ", ".join(f"{name} {risk[name]:.3g}" for name in ("highest", "average") if name in risk)
         columns = ("columns", f"{len(self.columns)}: {name_few(self.columns)}")
-        return [*self.summary, *([("risk", told)] if told else []), columns]
+        return [*self.summary, *([("risk", risks)] if risks else []), columns]
 
 
 @dataclass(frozen=True, repr=False)

@@ -211,7 +211,7 @@ class Exploration:
     def plot(self) -> "alt.LayerChart":
         """Return risk against information loss of the settings as a chart; needs ``cloister[plot]``."""
         words = [in_words(one.setting) for one in self.outcomes]
-        rows = [replace(row, label=words[int(row.label) - 1]) for row in compared_settings(self.as_record())]
+        rows = [replace(row, label=words[int(row.label) - 1]) for row in select_compared(self.as_record())]
         return plot_trade_off(rows, self.measure)
 
     @property
@@ -261,7 +261,7 @@ def exploration_page(exploration: Exploration, source: str = "") -> str:
     )
 
 
-def compared_settings(facts: Content) -> list[Placed]:
+def select_compared(facts: Content) -> list[Placed]:
     """Return the settings of an exploration's record that have both a risk and a loss, by number."""
     taken = facts["recommendation"]["number"]
     return [
@@ -278,7 +278,7 @@ def pictures(facts: Content) -> dict[str, Scatter]:
 
     Risk against loss, and, where settings differ in k, how many records each keeps.
     """
-    compared, taken = compared_settings(facts), facts["recommendation"]["number"]
+    compared, taken = select_compared(facts), facts["recommendation"]["number"]
     kept = [
         Placed(str(row["number"]), row["setting"]["k"], row["figures"]["released"], False, row["number"] == taken)
         for row in facts["settings"]

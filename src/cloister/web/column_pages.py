@@ -10,7 +10,7 @@ from cloister.settings.declaration import Given, Keywords
 
 from .app import RequestContext, status_of
 from .columns_table import ROLES, SORTS, ColumnsView, alerts_of, bars_after, counts_of, rows_of
-from .data_pages import job_page, read_part, save_job, seen_or_refuse, source_of
+from .data_pages import job_page, read_part, read_places, save_job, seen_or_refuse, source_of
 from .data_read import FirstRecords
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
 from .job_state import JobState
@@ -68,9 +68,8 @@ def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
 
 def _read_roles(visit: RequestContext, sample: FirstRecords) -> list[str]:
     """The role of each column in the form, by name: a file that was changed may have other columns at these places."""
-    places = [key.removeprefix("name-") for key in visit.form if key.startswith("name-")]
-    sent = {visit.say(f"name-{place}"): visit.say(f"role-{place}") for place in places}
-    return [sent.get(one.name, "") for one in sample.columns]
+    place = read_places(visit)
+    return [visit.say(f"role-{place[one.name]}") if one.name in place else "" for one in sample.columns]
 
 
 def _places(words: Sequence[str], sample: FirstRecords) -> list[int]:
@@ -97,6 +96,7 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
         "view": view, "viewed": viewed, "unsaved": sum(a != b for a, b in zip(chosen, saved, strict=True)),
         "roles": ROLES, "sorts": SORTS, "selected": selected, "wrong": errors,
         "is_released": is_released(visit), "compared": bars_after(rows, beside), "unread": unread, "refused": refused,
+        "bulk_chosen": bulk,
         "together": visit.app.data.together(visit.state.path.parent, called, source, names),
     }  # fmt: skip
 
@@ -123,7 +123,6 @@ def columns(
     return job_page(
         visit, "columns", status, **_content(visit, sample, errors or {}), entries=bind_fields(specs, section, errors),
         problem=problem or sample.problem, bulk=BULK,
-        bulk_chosen=visit.say("undecided") if visit.form else bulk_of(section),
     )  # fmt: skip
 
 

@@ -84,6 +84,12 @@ def seen_or_refuse(visit: RequestContext, stamp: str, field: str = "stamp") -> N
         raise Conflict("The data file changed after this page was opened. It was read again: check it, and save again.")
 
 
+def read_places(visit: RequestContext, prefix: str = "") -> dict[str, str]:
+    """Return the place of each column in the form, by name; ``prefix``: of the fields of one of several files."""
+    start = f"{prefix}name-"
+    return {visit.say(key): key.removeprefix(start) for key in visit.form if key.startswith(start)}
+
+
 def save_job(visit: RequestContext, content: Keywords, step: str) -> Response:
     """Save a job, and redirect to a page."""
     visit.state.with_content(content).save(visit.say("version"))

@@ -28,6 +28,7 @@ from .job_state import Conflict, version_of
 
 MOST_VALUES, MOST_DRAFTS = 100_000, 20
 LEAST_FIELDS, MOST_LEVELS, MOST_CUTS = 3, 12, 200
+CUTS = "interval:cuts="
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 MOST_SHOWN = 100
 """Items of a level that one page shows."""
@@ -78,7 +79,7 @@ def edit(visit: RequestContext, problem: str = "", status: int = 200) -> Respons
         except InputError as error:  # such as open groups at the ends: cut points remain
             return _show_cuts(visit, own, _equal_groups(own, PARTS[0]), in_words(error), 400)
     if isinstance(own.hierarchy, CutHierarchy):
-        return _show_cuts(visit, own, [",".join(map(str, level)) for level in own.hierarchy.cuts])
+        return _show_cuts(visit, own, own.hierarchy.spec.removeprefix(CUTS).split("/"))
     return _show_cuts(visit, own, _equal_groups(own, PARTS[0]))
 
 
@@ -86,7 +87,7 @@ def _show_cuts(visit: RequestContext, own: Edited, cuts: list[str], problem: str
     levels: tuple[LevelPreview, ...] = ()
     error, lines = problem, list[float]()
     with suppress(InputError):  # of level 1 alone, while another level is still wrong
-        first = parse_hierarchy(f"interval:cuts={cuts[0]}") if cuts else None
+        first = parse_hierarchy(_spec_of(cuts[:1])) if cuts else None
         if isinstance(first, CutHierarchy) and own.histogram is not None:
             lines = [own.histogram.x(float(cut)) for cut in first.cuts[0]]
     if cuts and not problem:
@@ -101,7 +102,7 @@ def _show_cuts(visit: RequestContext, own: Edited, cuts: list[str], problem: str
 
 
 def _spec_of(cuts: Sequence[str]) -> str:
-    return f"interval:cuts={'/'.join(cuts)}"
+    return f"{CUTS}{'/'.join(cuts)}"
 
 
 def _cuts_typed(visit: RequestContext) -> list[str]:
@@ -122,10 +123,9 @@ def _equal_groups(own: Edited, parts: int) -> list[str]:
     numbers = [value for value, count in own.records.items() if NUMBER.fullmatch(value) for _ in range(count)]
     near = max(own.k, len(numbers) // (4 * parts))  # a quarter of a group around each quantile
     try:
-        found = QuantileHierarchy((parts,)).cut(own.name, numbers, near)
+        return QuantileHierarchy((parts,)).cut(own.name, numbers, near).spec.removeprefix(CUTS).split("/")
     except InputError:
         return []
-    return [",".join(map(str, level)) for level in found.cuts]
 
 
 def change_cuts(visit: RequestContext) -> Response:

@@ -9,10 +9,11 @@ from starlette.responses import Response
 from cloister.errors import CloisterError
 from cloister.settings.declaration import Given
 from cloister.shapes.claims.format.plan import FREE, ClaimRole, DerivedOfClaims, DerivedOfPatients, PatientRole
+from cloister.sources import Form
 
 from .app import RequestContext, status_of
-from .data_pages import job_page, save_job, seen_or_refuse, sources_of
-from .data_read import ColumnFacts
+from .data_pages import job_page, read_places, save_job, seen_or_refuse, sources_of
+from .data_read import ColumnFacts, FirstRecords
 from .forms import errors_of, in_words
 
 TABLES = {
@@ -59,12 +60,21 @@ def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts]) -> 
     named: list[tuple[str, str, ColumnFacts | None]]
     named = [(one.name, str(roles.get(one.name, "")), one) for one in columns]
     named += [(name, "derived" if name in own.get("derived", ()) else "", None) for name in TABLES[table][1]]
-    found = []
-    for place, (name, role, facts) in enumerate(named):
+    found, places = [], read_places(visit, f"{table}-")
+    for name, role, facts in named:
         hierarchy = str(hierarchies.get(name, ""))
-        if visit.form:
-            role, hierarchy = (visit.say(f"{table}-{key}-{place}").strip() for key in ("role", "qi"))
+        if visit.form:  # a column that is new since the page was opened has no role yet
+            role, hierarchy = (visit.say(f"{table}-{key}-{places.get(name)}").strip() for key in ("role", "qi"))
         found.append(PlanRow(name, role, hierarchy, facts))
+    return found
+
+
+def _tables(visit: RequestContext) -> dict[Form, tuple[FirstRecords, list[PlanRow]]]:
+    """Both files, with the rows of each."""
+    found = {}
+    for called, form in sources_of(visit.state.job, visit.part).items():
+        sample = visit.app.data.sample(visit.state.path.parent, called, visit.state.job.sources[called], form)
+        found[form] = (sample, _rows(visit, form, sample.columns))
     return found
 
 
@@ -72,12 +82,8 @@ def show_plan_columns(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
     """Show every column of both files with its role, and the columns that can be derived."""
-    tables = {}
-    for called, form in sources_of(visit.state.job, visit.part).items():
-        sample = visit.app.data.sample(visit.state.path.parent, called, visit.state.job.sources[called], form)
-        tables[form] = (sample, _rows(visit, form, sample.columns))
     return job_page(
-        visit, "plan_columns", status, tables=tables, roles={name: one[0] for name, one in TABLES.items()},
+        visit, "plan_columns", status, tables=_tables(visit), roles={name: one[0] for name, one in TABLES.items()},
         problem=problem, wrong=errors or {},
     )  # fmt: skip
 
@@ -87,10 +93,8 @@ def save_plan_columns(visit: RequestContext) -> Response:
     section = visit.state.section(visit.part)
     plan = dict(section["plan"]) if isinstance(section.get("plan"), Mapping) else {}
     try:
-        for called, form in sources_of(visit.state.job, visit.part).items():
-            sample = visit.app.data.sample(visit.state.path.parent, called, visit.state.job.sources[called], form)
+        for form, (sample, rows) in _tables(visit).items():
             seen_or_refuse(visit, sample.stamp, f"stamp-{form}")
-            rows = _rows(visit, form, sample.columns)
             usual = {row.name: HIERARCHIES.get(row.role, row.name.replace("_", "-")) for row in rows}
             plan[form] = _plan(visit, form) | {
                 "derived": [row.name for row in rows if row.is_derived and row.role],

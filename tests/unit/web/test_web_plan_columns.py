@@ -63,3 +63,16 @@ def test_an_undecided_column_or_a_wrong_hierarchy_is_refused(window):
     assert (undecided.status_code, wrong.status_code) == (400, 400)
     assert window.form_of(wrong, "/columns")[hierarchy] == "nothing:5"
     assert (window.folder / JOB).read_text() == before
+
+
+def test_roles_belong_to_names_if_columns_of_a_file_move(window):
+    """A page of an earlier state of the claims gives no role to another column."""
+    claims = window.folder / "claims.csv"
+    form, fields = opened_page(window)
+    rows = [line.split(",") for line in claims.read_text().splitlines()]
+    claims.write_text("".join(",".join(row[::-1]) + "\n" for row in rows))
+    refused = window.post("/columns", form)
+    assert refused.status_code == 409
+    sent = window.form_of(refused, "/columns")
+    now = {sent[f"claims-name-{place}"]: sent[f"claims-role-{place}"] for place in range(len(rows[0]))}
+    assert now == {name: form[field] for (table, name), field in fields.items() if table == "claims" and name in now}
