@@ -9,9 +9,14 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 LOCK := requirements-dev.lock
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
-CONSTRAINED := $(if $(LOCK),--constraint $(LOCK))
+# What $(1), extras, need of the lock file: downloads are checked against its hashes. No lock file (LOCK=) means no check.
+LOCKED = $(if $(LOCK),$(RUN) .ci/locked.py $(1) >$(VENV)/locked.txt && $(PIP) $(2) --require-hashes --requirement $(VENV)/locked.txt)
 # Installing compiles nothing: of 700 MB little is ever loaded, and what is loaded is compiled then, and kept.
-INSTALL = $(PIP) install --no-compile $(CONSTRAINED)
+define install
+@$(call LOCKED,$(1),install --no-compile)
+@$(PIP) install --no-compile $(if $(LOCK),--no-deps) --editable '.[$(1)]'
+endef
+WHEEL = $$(ls -t $(CURDIR)/dist/cloister-*-cp*.whl | head -1)
 unexport PYTHONDONTWRITEBYTECODE
 BASELINE = export $$($(RUN) -c "from cloister.kernels.compiling import baseline_environment as one; print(one())")
 ARGS :=
@@ -72,39 +77,48 @@ bench-scale: $(VENV)/installed-dev ## Measure files of up to 100 million records
 house: $(VENV)/usable ## Print the size of the code base, and check the limits on how it is written
 	@$(RUN) -m benchmarks.development.house
 
-wheel: $(VENV)/installed ## Build in ./dist a wheel for this platform and Python that carries its compiled kernels
+wheel: $(VENV)/installed ## Build in ./dist a wheel for this platform and Python that carries its compiled kernels, and one for any
 	@echo "Compiling all kernels for the processors that the wheel is for (a minute or two) ..."
 	@rm -rf build/kernels build/demo && mkdir -p build
 	@$(BASELINE) NUMBA_CACHE_DIR=$(CURDIR)/build/kernels && \
 	    $(RUN) -c "from cloister.kernels.compiling import compile_all; compile_all()" && \
 	    $(RUN) -m cloister demo build/demo --patients 100 --quiet
+	@$(PIP) wheel --no-deps --wheel-dir dist .
 	@CLOISTER_KERNELS=$$(echo $(CURDIR)/build/kernels/sources-*) $(PIP) wheel --no-deps --wheel-dir dist .
 	@rm -rf build/kernels build/demo
 	@ls dist/*.whl
 
-wheel-check: wheel ## See that the wheel, installed in an empty environment, protects all shapes and compiles nothing
-	@rm -rf build/check && $(RUN) -m venv build/check
-	@build/check/bin/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINED) "$$(ls -t dist/*.whl | head -1)"
-	@cd build/check && HOME=$$PWD/home bin/cloister demo demo
+# As on a fresh machine: an empty home, and no compiler or anything else on the path.
+wheel-check: wheel ## See that the wheel, installed in an empty environment, protects a table in a minute and compiles nothing
+	@rm -rf build/check && $(RUN) -m venv build/check && mkdir build/check/home
+	@$(call LOCKED,,--python build/check install)
+	@build/check/bin/python -m pip install --quiet --disable-pip-version-check "$(WHEEL)"
+	@cd build/check && bin/python -c "from cloister.testing import hospital_patients as made; made().write_csv('patients.csv')" && \
+	    alone="env -i HOME=$$PWD/home PATH=$$PWD/bin" && \
+	    bin/python -c "import subprocess, sys; subprocess.run(sys.argv[1:], timeout=60, check=True)" \
+	        $$alone bin/cloister protect table patients.csv -k 5 --qi age=interval:10,20,40/top=80/bottom=0 --qi sex \
+	        --undecided drop --out release && \
+	    $$alone bin/cloister verify release && $$alone bin/cloister demo demo
 	@found=$$(find build/check/home build/check/cache -name '*.nbc' 2>/dev/null | wc -l); \
 	    echo "compiled after installing: $$found kernels"; test $$found = 0
 	@rm -rf build/check
 
-release-check: $(VENV)/installed-dev ## See that a release can be made: changes, and an sdist that passes its tests where there is no network
+release-check: $(VENV)/installed-release ## See that a release can be made: changes, and an sdist that passes its tests where there is no network
 	@PYTHON=$(RUN) .ci/release-check
 
 bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs (EXTRAS=ui,postgresql for the application and a driver)
 	@$(MAKE) --no-print-directory wheel
 	@rm -rf bundle && mkdir bundle
 	@echo "Collecting wheels into ./bundle ..."
-	@$(PIP) wheel --wheel-dir bundle $(CONSTRAINED) "$$(ls -t $(CURDIR)/dist/*.whl | head -1)$(if $(EXTRAS),[$(EXTRAS)])"
+	@$(call LOCKED,$(EXTRAS),wheel --wheel-dir bundle)
+	@$(PIP) wheel --wheel-dir bundle $(if $(LOCK),--no-deps) "$(WHEEL)$(if $(EXTRAS),[$(EXTRAS)])"
 	@$(RUN) -c "$$DESCRIBE_BUNDLE"
 	@echo "bundle: $$(ls bundle/*.whl | wc -l) wheels, $$(du -sh bundle | cut -f1). bundle/README.md says how to install them."
 
 lock: $(VENV)/usable ## Choose the versions of requirements-dev.lock anew, from the package index as configured
 	@$(PIP) install uv
 	@$(RUN) -m uv --quiet pip compile --universal --upgrade --python-version 3.11 --all-extras --no-emit-package cloister \
-	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml
+	    --no-emit-index-url --no-emit-find-links --generate-hashes --custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml
 	@if grep -nE '://|@ |^-' $(LOCK); then echo "$(LOCK) names a place, but must hold versions only."; exit 1; fi
 
 clean: ## Remove whatever these targets made, the environment included
@@ -127,34 +141,39 @@ $(VENV)/usable:
 
 $(VENV)/installed: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister into $(VENV) (some 300 MB; a minute or two with a fast network) ..."
-	@$(INSTALL) --editable '.[ui]'
+	$(call install,ui)
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister with its development tools into $(VENV) ..."
-	@$(INSTALL) --editable '.[dev]'
+	$(call install,dev)
 	@touch $@ $(VENV)/installed
 
 $(VENV)/installed-docs: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister with what makes its documentation into $(VENV) ..."
-	@$(INSTALL) --editable '.[docs]'
+	$(call install,docs)
 	@touch $@
 
 # What runs tables on Spark, in tests as well; it needs Java. Tests of it are skipped where it is not installed.
 $(VENV)/installed-spark: $(VENV)/installed-dev
 	@echo "Installing Spark (some 500 MB) into $(VENV) ..."
-	@$(INSTALL) --editable '.[spark]'
+	$(call install,spark)
 	@touch $@
 
 # What reads and writes files of Excel, Stata, SPSS and SAS. Tests of it are skipped where it is not installed.
 $(VENV)/installed-files: $(VENV)/installed-dev
 	@echo "Installing readers of Excel, Stata, SPSS and SAS into $(VENV) ..."
-	@$(INSTALL) --editable '.[files]'
+	$(call install,files)
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed-dev
 	@echo "Installing what the figures of the benchmarks need into $(VENV) ..."
-	@$(INSTALL) --editable '.[bench]'
+	$(call install,bench)
+	@touch $@
+
+$(VENV)/installed-release: $(VENV)/installed-dev
+	@echo "Installing what a release is made and checked with into $(VENV) ..."
+	$(call install,release)
 	@touch $@
 
 define DESCRIBE_BUNDLE

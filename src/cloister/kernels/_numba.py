@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -59,9 +60,10 @@ class _Cache(caching.FunctionCache):
             files = caching.IndexDataCacheFile(
                 str(CARRIED), self._impl.filename_base, self._impl.locator.get_source_stamp()
             )
-            compiled = files.load(self._index_key(sig, _Baseline))
-            if compiled is not None:
-                return self._impl.rebuild(target_context, compiled)
+            with suppress(Exception):  # whatever is wrong with a carried file, the kernel can be compiled
+                compiled = files.load(self._index_key(sig, _Baseline))
+                if compiled is not None:
+                    return self._impl.rebuild(target_context, compiled)
         return None if _cached.CACHE is None else super()._load_overload(sig, target_context)
 
     def save_overload(self, sig: object, data: object) -> None:

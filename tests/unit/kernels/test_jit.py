@@ -88,7 +88,10 @@ def test_an_edition_is_of_a_file_and_of_what_it_imports(tmp_path):
 
 @pytest.mark.full
 def test_what_a_wheel_carries_is_not_compiled_again(tmp_path):
-    """Kernels that were compiled for the baseline and came with the sources are used as they are, until one changes."""
+    """Kernels that were compiled for the baseline and came with the sources are used as they are.
+
+    One that cannot be loaded, or whose sources changed, is compiled.
+    """
     kernels = tmp_path / "sources" / "cloister" / "kernels"
     shutil.copytree(_cached.SOURCES, kernels)
     shutil.copy(private_cache.__file__, kernels.parent)
@@ -102,6 +105,11 @@ def test_what_a_wheel_carries_is_not_compiled_again(tmp_path):
 
     assert names
     assert run("compiled") == set()
+    for carried in (kernels / "compiled").glob("*.nbc"):
+        carried.write_bytes(carried.read_bytes()[:100])
+    assert run("compiled") > set()
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").mkdir(mode=0o700)
     (kernels / "horpart.py").write_text((kernels / "horpart.py").read_text() + "\n")
     assert run()
 
