@@ -20,6 +20,9 @@ WHEEL = $$(ls -t $(CURDIR)/dist/cloister-*-cp*.whl | head -1)
 unexport PYTHONDONTWRITEBYTECODE
 BASELINE = export $$($(RUN) -c "from cloister.kernels.compiling import baseline_environment as one; print(one())")
 ARGS :=
+VERIFYING := tests/unit/verification tests/unit/release tests/unit/cli/test_cli_verify.py tests/unit/shapes \
+    tests/properties/test_every_form.py tests/properties/test_verified_rules.py tests/properties/test_table_statements.py \
+    -k "verif or mask or every_form or rules or statements or forg or tamper"
 EXTRAS :=
 
 # The newest Python that runs and is not too old; `make PYTHON=/path/to/python3 ...` takes another one.
@@ -27,7 +30,7 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
     $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; \
     done)
 
-.PHONY: help demo test soak lint format docs bench bench-pruning bench-scale house wheel wheel-check release-check bundle lock clean
+.PHONY: help demo test coverage mutants soak lint format docs docs-versions bench bench-pruning bench-scale house wheel wheel-check release-check publish-check bundle lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +41,13 @@ demo: $(VENV)/installed ## Make an example hospital in ./demo, protect it in fou
 # One process more than there are processors: some tests wait for others.
 test: $(VENV)/installed-dev ## Run the whole test suite (ARGS="-k hierarchy" for a part of it)
 	@$(RUN) -m pytest --numprocesses $$($(RUN) -c "import os; print((os.cpu_count() or 1) + 1)") --dist worksteal $(ARGS)
+
+# What is measured, and the floor, is in pyproject.toml.
+coverage: $(VENV)/installed-dev ## Run the tests of verifiers and masking, and see that they reach most of that code
+	@$(RUN) -m pytest --numprocesses auto --dist worksteal --cov --cov-report=term $(VERIFYING)
+
+mutants: $(VENV)/installed-dev ## See that tests notice forty small changes of kernels, verifiers and masking (hours)
+	@$(RUN) -m benchmarks.development.mutants $(ARGS)
 
 soak: $(VENV)/installed-dev ## Try to break every promise for an hour, at random (SOAK_S=600 for ten minutes; SOAK_SEED repeats)
 	@$(RUN) -m tests.soak
@@ -58,6 +68,9 @@ docs: $(VENV)/installed-docs ## Make the documentation in ./build/docs: pages, a
 	    --output docs/reference/command-line.md >/dev/null
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/docs
 	@echo "Documentation: build/docs/index.html"
+
+docs-versions: docs ## Make in ./build/site the documentation of every released version and of this one
+	@PYTHON=$(RUN) .ci/docs-versions
 
 bench: $(VENV)/installed-dev ## Measure the search, the methods for code sets and assessments (real data if CLOISTER_DATA names their folder)
 	@$(RUN) -m benchmarks.development.tables $(ARGS)
@@ -106,6 +119,9 @@ wheel-check: wheel ## See that the wheel, installed in an empty environment, pro
 release-check: $(VENV)/installed-release ## See that a release can be made: changes, and an sdist that passes its tests where there is no network
 	@PYTHON=$(RUN) .ci/release-check
 
+publish-check: $(VENV)/installed-release ## See that the package index would take what is in ./dist
+	@$(RUN) .ci/publish-check
+
 bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs (EXTRAS=ui,postgresql for the application and a driver)
 	@$(MAKE) --no-print-directory wheel
 	@rm -rf bundle && mkdir bundle
@@ -118,7 +134,7 @@ bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a
 lock: $(VENV)/usable ## Choose the versions of requirements-dev.lock anew, from the package index as configured
 	@$(PIP) install uv
 	@$(RUN) -m uv --quiet pip compile --universal --upgrade --python-version 3.11 --all-extras --no-emit-package cloister \
-	    --no-emit-index-url --no-emit-find-links --generate-hashes --custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml
+	    --no-emit-index-url --no-emit-find-links --generate-hashes --no-strip-extras --custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml
 	@if grep -nE '://|@ |^-' $(LOCK); then echo "$(LOCK) names a place, but must hold versions only."; exit 1; fi
 
 clean: ## Remove whatever these targets made, the environment included

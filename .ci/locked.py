@@ -33,7 +33,7 @@ def read_lock(lock: Path = ROOT / "requirements-dev.lock") -> list[Locked]:
     """Return the packages of the lock file in its order."""
     found = []
     for block in re.split(r"^(?=[a-z0-9])", lock.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-        name, version = re.match(r"([a-z0-9.-]+)==([^ \n]+)", block).groups()  # type: ignore[union-attr]
+        name, version = re.match(r"([a-z0-9.-]+)(?:\[[a-z0-9,-]+\])?==([^ \n]+)", block).groups()  # type: ignore[union-attr]
         parents = re.findall(r"^ +# +(?:via )?([a-z0-9.-]+)", block, re.MULTILINE)
         found.append(Locked(name, version, frozenset(parents), re.sub(r"^ +#.*\n", "", block, flags=re.MULTILINE)))
     return found
@@ -94,4 +94,4 @@ def component(name: str, version: str, place: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     asked = [extra for extra in "".join(sys.argv[1:]).split(",") if extra]
-    print("".join(one.lines for one in needed(read_lock(), direct_requirements(asked))), end="")  # noqa: T201
+    print("".join(one.lines for one in needed(read_lock(), direct_requirements(asked))), end="")
