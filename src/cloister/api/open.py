@@ -17,7 +17,7 @@ from cloister.io.frames import to_pandas
 from cloister.io.other_files import check_writable, write_other
 from cloister.jobs.manifest import only_part, part_names
 from cloister.privacy.rule import PrivacyRule
-from cloister.release.folder import any_manifest, check_new, read_data, read_figures, read_manifest
+from cloister.release.folder import check_new, read_data, read_figures, read_manifest
 from cloister.release.head import CODEBOOK, REPORT, Section
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
@@ -440,9 +440,9 @@ def open(  # noqa: A001  (the public name)
     whole, folder = Path(folder), only_part(Path(folder))
     if verify:
         verify_folder(whole if privacy is None and visit is None else folder, privacy=privacy, visit=visit)
-    if parts := part_names(any_manifest(folder)):
+    if parts := part_names(read_manifest(folder)):
         raise InputError(f"{folder.name} is of a job. Open one of its parts, as {folder.name}/{parts[0]}.")
-    manifest = parse_manifest(any_manifest(folder))
+    manifest = parse_manifest(read_manifest(folder))
     codebook, tables = read_tables(folder, manifest)
     columns = [*dict.fromkeys(column for table in tables.values() for column in table.columns)]
     for column in hierarchies or {}:

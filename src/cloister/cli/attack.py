@@ -19,7 +19,7 @@ from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
 from cloister.jobs.running import JobRun, parts_as_read
 from cloister.pipeline.output_paths import release_at, tidy_beside
-from cloister.release.folder import any_manifest
+from cloister.release.folder import read_manifest
 from cloister.release.head import MANIFEST
 from cloister.settings.reading import reading_of
 from cloister.verification.driver import Request
@@ -78,7 +78,7 @@ def _parts_of_releases(options: AttackOptions, places: Sequence[Path]) -> list[O
 def parts_of(folder: Path) -> dict[str, Path] | None:
     """Return the folders of a job's parts by name; None if the folder is not a release of a job."""
     try:
-        manifest = any_manifest(folder)
+        manifest = read_manifest(folder)
     except CloisterError:
         return None
     if not is_job(manifest):

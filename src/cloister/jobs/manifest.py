@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from cloister.errors import CloisterError
-from cloister.release.folder import any_manifest, hashes_of, is_file, read_figures, read_manifest
+from cloister.release.folder import hashes_of, is_file, read_figures, read_manifest
 from cloister.release.head import (
     SCHEMA,
     SCRIPT,
@@ -50,7 +50,7 @@ def part_names(manifest: Manifest) -> list[str]:
 def only_part(folder: Path) -> Path:
     """Return the folder of the part, for a job with a single part; any other folder unchanged."""
     try:
-        names = part_names(any_manifest(folder))
+        names = part_names(read_manifest(folder))
     except CloisterError:  # anyone who reads it next says why it cannot be read
         return folder
     return folder / names[0] if len(names) == 1 else folder

@@ -18,7 +18,7 @@ import polars as pl
 
 from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
-from cloister.release.folder import any_manifest, hashes_of, is_release, json_bytes, read_figures, report_json
+from cloister.release.folder import hashes_of, is_release, json_bytes, read_figures, read_manifest, report_json
 from cloister.release.head import FIGURES, MANIFEST, README, REPORT, REPORTS, SCRIPT, WITHOUT_RECORDS, same
 from cloister.release.manifest import outline_of, parse_manifest
 from cloister.release.release import is_internal
@@ -87,9 +87,9 @@ LIMIT = "anyone with both releases can compare them (see known limits)"
 def earlier_manifests(folder: Path) -> dict[str, Manifest]:
     """Return the manifest of an existing release, or of each part of it, by name; empty if none is readable."""
     try:
-        manifest = any_manifest(folder)
+        manifest = read_manifest(folder)
         places = [folder / name for name in part_names(manifest)] if is_job(manifest) else [folder]
-        return {place.name: any_manifest(place) for place in places}
+        return {place.name: read_manifest(place) for place in places}
     except (CloisterError, OSError):
         return {}
 
@@ -118,7 +118,7 @@ def what_changed(earlier: Mapping[str, Manifest], now: Mapping[str, Manifest]) -
 def is_job_release(folder: Path) -> bool:
     """Return whether a folder is the release of a job without foreign files."""
     try:
-        manifest = any_manifest(folder)
+        manifest = read_manifest(folder)
     except CloisterError:
         return False
     names = part_names(manifest)

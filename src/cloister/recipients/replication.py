@@ -19,7 +19,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
 from cloister.io.columns import nearest_column
-from cloister.release.folder import any_manifest
+from cloister.release.folder import read_manifest
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.typed_tables import read_tables
 from cloister.results import Figures
@@ -137,7 +137,7 @@ def replicate_folder(
     n: int = USUAL_TABLES,
 ) -> Replication:
     """Compare analyses of a release that was just written and of its original."""
-    manifest = parse_manifest(any_manifest(folder))
+    manifest = parse_manifest(read_manifest(folder))
     codebook, tables = read_tables(folder, manifest)
     answers = answers_from(folder, manifest, codebook, hierarchies or {})
     return replicate_table(answers, manifest, tables["data"], original, analyses, n, seed)

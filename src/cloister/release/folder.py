@@ -29,7 +29,6 @@ from cloister.release.head import (
 from cloister.release.manifest import AnyManifest, outline_of
 from cloister.results import Figures, Manifest
 from cloister.settings.reading import KEEP
-from cloister.version import __version__
 
 TABLE = "table"
 """The part of the manifest of a table whose records are in a database."""
@@ -77,7 +76,7 @@ def read_tables(folder: Path, manifest: AnyManifest) -> dict[str, pl.DataFrame]:
 def is_release(folder: Path) -> bool:
     """Return whether a folder is a release of cloister without foreign files, so that it is safe to replace."""
     try:
-        manifest = any_manifest(folder)
+        manifest = read_manifest(folder)
     except CloisterError:
         return False
     return not _strangers(folder, outline_of(manifest).hashes) and holds_files_alone(folder)
@@ -92,7 +91,7 @@ def release_around(path: Path) -> Path | None:
     """Return the nearest enclosing folder with a manifest of cloister; None if there is none."""
     for folder in Path(os.path.realpath(path)).parents:
         with suppress(CloisterError, OSError):
-            any_manifest(folder)
+            read_manifest(folder)
             return folder
     return None
 
@@ -115,20 +114,7 @@ def _strangers(folder: Path, files: Mapping[str, object]) -> list[str]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder; reject releases of other versions, whose rules are unknown here."""
-    manifest = any_manifest(folder)
-    by = outline_of(manifest).cloister
-    if by != __version__:
-        raise InputError(
-            f"{folder.name} says that cloister {str(by)[:40]!r} wrote it. This is cloister "
-            f"{__version__}, which reads its own releases alone: use the version that wrote it.",
-            file=MANIFEST,
-        )
-    return manifest
-
-
-def any_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder of any version, after checking that it is a release."""
+    """Return the manifest of a release folder; its schema decides how it is read, not the version that wrote it."""
     path = folder / MANIFEST
     if not os.path.isdir(folder):
         is_there = "is a file, and a release is a folder. Give the folder" if os.path.exists(folder) else None
@@ -138,11 +124,16 @@ def any_manifest(folder: Path) -> Manifest:
     if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _load_json(path)
-    if isinstance(manifest, dict):
-        stated = outline_of(manifest)
-        if stated.schema_ in (SCHEMA, UNBOUND) and isinstance(stated.files, dict):
-            return with_names_of_today(manifest)
-    raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
+        raise InputError(f"{MANIFEST} of {folder.name} is not the manifest of a release.", file=MANIFEST)
+    stated = outline_of(manifest)
+    if stated.schema_ in (SCHEMA, UNBOUND):
+        return with_names_of_today(manifest)
+    raise InputError(
+        f"{folder.name} is a release of schema {str(stated.schema_)[:10]!r}, and this version reads {UNBOUND} and "
+        f"{SCHEMA}. Verify it with what wrote it, cloister {str(stated.cloister)[:40]}, or a later version.",
+        file=MANIFEST,
+    )
 
 
 def _load_json(path: Path) -> object:
@@ -220,13 +211,12 @@ def _as_written_failures(path: Path, manifest: AnyManifest) -> list[str]:
             return []
     except InputError as error:
         return [error.message.without_stop()]
-    if delimiter is None and manifest.machine.polars != pl.__version__:
-        raise InputError(
-            f"The bytes of {path.name} depend on the version of Polars. {MANIFEST} names another than the one here, "
-            f"{pl.__version__}: verify the release with the version that it names.",
-            file=path.name,
-        )
-    return [f"{path.name} is not written in the one way there is"]
+    return [] if has_other_bytes(path, manifest) else [f"{path.name} is not written in the one way there is"]
+
+
+def has_other_bytes(path: Path, manifest: AnyManifest) -> bool:
+    """Return whether the canonical form of a file is not known here: that of Parquet depends on the Polars version."""
+    return path.suffix == ".parquet" and manifest.machine.polars != pl.__version__
 
 
 def _delimiter_of(path: Path, manifest: AnyManifest) -> str | None:

@@ -18,7 +18,14 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.release.derived import Derived
 from cloister.release.figures import figures_of
-from cloister.release.folder import check_files, figure_failures, formulas_in, manifest_failures, read_data
+from cloister.release.folder import (
+    check_files,
+    figure_failures,
+    formulas_in,
+    has_other_bytes,
+    manifest_failures,
+    read_data,
+)
 from cloister.release.head import CODEBOOK, MANIFEST, SCRIPT, UNBOUND, UNBOUND_REPORT, ManifestHead
 from cloister.release.manifest import AnyManifest, parse_manifest, script_of
 from cloister.results import Manifest, Verdict
@@ -90,6 +97,9 @@ def origins(crosswalk: pl.DataFrame | None, ids: pl.Series, n_released: int) -> 
         raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
     return joined["place"].to_numpy().astype(np.int64)
 
+
+OTHER_BYTES = ("bytes", "whether Parquet files are in canonical form: another version of Polars wrote them")
+"""What cannot be checked of a Parquet release years later: its name, and why. Its hash is checked all the same."""
 
 OTHER_SCRIPT = ("script", f"whether {SCRIPT} checks the promises: it is not the one that this version writes")
 """What cannot be checked of a release with another script than its own: its name, and why."""
@@ -182,6 +192,8 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     failures += _figure_failures(folder, stated, derived)
     failures = failures or checker.unmet_expectations(release)
     unchecked = (*verdict.unchecked, *([UNBOUND_REPORT] if stated.schema_ == UNBOUND else []))
+    if any(has_other_bytes(folder / name, stated) for name in stated.files):
+        unchecked += (OTHER_BYTES,)
     if has_other_script(folder / SCRIPT, script_of(stated), stated.files):
         unchecked += (OTHER_SCRIPT,)
     return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), unchecked)

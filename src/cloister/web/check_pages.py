@@ -15,7 +15,7 @@ from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import compare_manifests, manifests_in, rows_of
 from cloister.io import sha256, write_private
 from cloister.jobs.manifest import only_part
-from cloister.release.folder import any_manifest, read_figures
+from cloister.release.folder import read_figures, read_manifest
 from cloister.release.head import MANIFEST, REPORT
 from cloister.release.manifest import parse_manifest
 from cloister.report import render_report
@@ -94,7 +94,7 @@ def _compared(visit: RequestContext, folder: Path) -> str | None:
     part = only_part(folder)
     figures = read_figures(part)
     sizes = figures["class_sizes"] | {"before": before}
-    return render_report(parse_manifest(any_manifest(part)), figures | {"class_sizes": sizes})
+    return render_report(parse_manifest(read_manifest(part)), figures | {"class_sizes": sizes})
 
 
 def check(visit: RequestContext, problem: str = "", status: int = 200) -> Response:

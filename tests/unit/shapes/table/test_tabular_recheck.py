@@ -82,7 +82,7 @@ FIELDS = {
     "patients in words": (("guarantee", "one_row_per_patient", "as P17 is"), "guarantee.one_row_per_patient"),
     "a hierarchy in words": (("settings", "hierarchies", "age", "P17 is in row 1"), "settings.hierarchies"),
     "a kind in words": (("columns", "age", "hierarchy", "P17 is in row 1"), "settings.hierarchies"),
-    "a version in words": (("cloister", "the newest one"), "reads its own releases alone"),
+    "a version in words": (("cloister", "the newest one"), "a release says: cloister"),
     "more said": (("zzz", 1), "release says: its keys"),
     "a loss more": (("utility", "losses", "dm_star", 0.5), "utility.losses"),
 }
