@@ -30,7 +30,21 @@ DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *PAGES])
 FENCED = re.compile(r"^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\d+\.\d+ s\b")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-NOT_OURS = {"--constraint", "--find-links", "--no-index"}  # of pip
+NOT_OURS = {
+    *("--constraint", "--find-links", "--no-index"),  # of pip
+    *(
+        "--cap-drop",
+        "--file",
+        "--network",
+        "--publish",
+        "--read-only",
+        "--rm",
+        "--tag",
+        "--tmpfs",
+        "--user",
+        "--volume",
+    ),
+}
 SHOWN_BY_THE_SHELL = {"head", "cat", "ls"}
 NOT_RUN = {"make"}
 

@@ -124,9 +124,9 @@ def read_manifest(folder: Path) -> Manifest:
     if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _load_json(path)
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
+    stated = outline_of(manifest if isinstance(manifest, dict) else {})
+    if not isinstance(manifest, dict) or not isinstance(stated.files, dict):
         raise InputError(f"{MANIFEST} of {folder.name} is not the manifest of a release.", file=MANIFEST)
-    stated = outline_of(manifest)
     if stated.schema_ in (SCHEMA, UNBOUND):
         return with_names_of_today(manifest)
     raise InputError(
