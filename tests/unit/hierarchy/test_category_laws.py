@@ -8,8 +8,7 @@ from tests.oracles import hierarchies as oracle
 
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
-
-from .laws import assert_lawful, assert_missing_apart, assert_order_free
+from cloister.testing.hierarchy_laws import assert_lawful, assert_missing_apart, assert_order_free
 
 NAMES = "abcdef"
 RECORDS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=40)

@@ -10,8 +10,7 @@ import pytest
 from cloister import errors
 from cloister.hierarchy import IcdHierarchy, icd9, icd10
 from cloister.hierarchy.icd import load_classification
-
-from .laws import assert_lawful
+from cloister.testing.hierarchy_laws import assert_lawful
 
 Builder = Callable[[], IcdHierarchy]
 

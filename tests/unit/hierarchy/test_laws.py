@@ -8,8 +8,7 @@ from tests.made.examples import examples
 
 from cloister.hierarchy import CutHierarchy, Hierarchy, dates, hierarchy_rows, icd9, icd10, intervals, prefix, suppress
 from cloister.hierarchy.icd import load_classification
-
-from .laws import assert_lawful, assert_missing_apart, assert_order_free
+from cloister.testing.hierarchy_laws import assert_lawful, assert_missing_apart, assert_order_free
 
 relaxed = examples(60)
 

@@ -1,8 +1,24 @@
-"""What every hierarchy of every builder keeps, written from the definition of `BoundHierarchy` and nothing else."""
+"""The laws of every hierarchy, written from the definition of `BoundHierarchy` and nothing else."""
 
 from collections.abc import Sequence
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
+
+
+def assert_lawful_hierarchy(hierarchy: Hierarchy, values: Sequence[str | None]) -> None:
+    """Assert all laws of a hierarchy for these distinct values, None being a missing one.
+
+    Levels nest up to one root, leaves add up, missing values stay apart, and the order of values makes no difference.
+
+    Examples
+    --------
+    >>> from cloister.hierarchy import prefix
+    >>> assert_lawful_hierarchy(prefix(3), ["813", "814", None])
+    """
+    bound = hierarchy.bind("column", values)
+    assert_lawful(bound)
+    assert_missing_apart(bound)
+    assert_order_free(hierarchy, values)
 
 
 def assert_lawful(hierarchy: BoundHierarchy) -> None:
@@ -13,7 +29,8 @@ def assert_lawful(hierarchy: BoundHierarchy) -> None:
     beyond = [label != value for label, value in zip(hierarchy.labels[0], hierarchy.values, strict=True)]
     above = list(zip(beyond, hierarchy.labels[0], hierarchy.labels[1], hierarchy.leaves.T.tolist(), strict=True))
     assert all(low == high and leaves[0] == leaves[1] for is_beyond, low, high, leaves in above if is_beyond)
-    assert list(hierarchy.values) == in_order(hierarchy.values)
+    in_order = sorted(hierarchy.values, key=lambda value: (value is None, (value or "").encode()))
+    assert list(hierarchy.values) == in_order  # by UTF-8 bytes, missing last
     assert hierarchy.n_leaves >= 1
     assert len(set(hierarchy.labels[-1])) <= 1
     for level in range(hierarchy.n_levels):
@@ -37,11 +54,6 @@ def assert_order_free(hierarchy: Hierarchy, values: Sequence[str | None]) -> Non
     assert given == list(values)
     assert (forward.values, forward.labels, forward.n_leaves) == (backward.values, backward.labels, backward.n_leaves)
     assert (forward.leaves == backward.leaves).all()
-
-
-def in_order(values: Sequence[str | None]) -> list[str | None]:
-    """Texts by their UTF-8 bytes, missing last."""
-    return sorted(values, key=lambda value: (value is None, (value or "").encode()))
 
 
 def _assert_level(hierarchy: BoundHierarchy, level: int) -> None:
