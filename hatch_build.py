@@ -13,7 +13,19 @@ from typing import Any
 from zipfile import ZipFile
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 from packaging.tags import sys_tags
+
+
+class Addresses(MetadataHookInterface):
+    """Adds the addresses of the repository in which a workflow builds the package; elsewhere there are none."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Add them."""
+        repository = os.environ.get("GITHUB_REPOSITORY")
+        place = f"{os.environ.get('GITHUB_SERVER_URL', 'https://github.com')}/{repository}"
+        ends = {"Source": "", "Issues": "/issues", "Changes": "/blob/main/CHANGELOG.md"}
+        metadata["urls"] = {name: place + end for name, end in ends.items()} if repository else {}
 
 
 class CarriedKernels(BuildHookInterface[Any]):

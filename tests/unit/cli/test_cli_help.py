@@ -68,7 +68,7 @@ def test_version(cloister):
     """``--version`` says the version and nothing else."""
     ran = cloister("--version")
 
-    assert (ran.code, ran.out, ran.err) == (0, "cloister 0.1.0\n", "")
+    assert (ran.code, ran.out, ran.err) == (0, "cloister 0.2.0\n", "")
 
 
 def test_quiet_prints_nothing(protect):

@@ -54,7 +54,7 @@ def test_values_of_the_manifest(release, manifest):
     """What scripts rely on has the form of the contract."""
     said = manifest()
 
-    assert (said["schema"], said["cloister"], said["shape"], said["method"]) == (3, "0.1.0", "table", "full-domain")
+    assert (said["schema"], said["cloister"], said["shape"], said["method"]) == (3, "0.2.0", "table", "full-domain")
     assert said["columns"]["sex"] == {"role": "quasi-identifier", "hierarchy": "suppress", "level": 0}
     assert said["guarantee"]["rules"] == [{"model": "k-anonymity", "k": 5}]
     assert said["guarantee"]["verified"] is True
