@@ -44,6 +44,7 @@ NOT_OURS = {
         "--user",
         "--volume",
     ),
+    *("--install", "--yes"),  # of wsl and apt
 }
 SHOWN_BY_THE_SHELL = {"head", "cat", "ls"}
 NOT_RUN = {"make"}
@@ -303,13 +304,14 @@ def test_the_version_is_the_same_everywhere():
     assert f"## {version}" in read["CHANGELOG.md"]
 
 
-def test_the_lock_file_holds_versions_only():
-    """The development lock names packages and versions, no index, address or folder of the machine that made it."""
+def test_the_lock_file_holds_versions_and_hashes_only():
+    """The development lock names packages, versions and hashes, no index, address or folder of the machine that made it."""
     lines = (REPOSITORY / "requirements-dev.lock").read_text(encoding="utf-8").splitlines()
     pinned = [line for line in lines if line and not line.lstrip().startswith("#")]
+    line_of_a_lock = r"[a-z0-9-]+(?:\[[a-z-]+\])?==[\w.]+(?: ; .+)? \\| {4}--hash=sha256:[0-9a-f]{64}(?: \\)?"
 
-    assert [line for line in pinned if not re.fullmatch(r"[a-z0-9-]+==[\w.]+(?: ; .+)?", line)] == []
-    assert [line for line in lines if "://" in line or "--" in line] == []
+    assert [line for line in pinned if not re.fullmatch(line_of_a_lock, line)] == []
+    assert [line for line in lines if "://" in line] == []
 
 
 def test_the_page_of_exit_codes_has_every_kind_of_error():
