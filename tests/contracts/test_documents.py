@@ -30,22 +30,9 @@ DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *PAGES])
 FENCED = re.compile(r"^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\d+\.\d+ s\b")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-NOT_OURS = {
-    *("--constraint", "--find-links", "--no-index"),  # of pip
-    *(
-        "--cap-drop",
-        "--file",
-        "--network",
-        "--publish",
-        "--read-only",
-        "--rm",
-        "--tag",
-        "--tmpfs",
-        "--user",
-        "--volume",
-    ),
-    *("--install", "--yes"),  # of wsl and apt
-}
+OF_PIP = ("--constraint", "--find-links", "--no-index")
+OF_CONTAINERS = ("--cap-drop", "--file", "--network", "--publish", "--read-only", "--rm", "--tag", "--tmpfs")
+NOT_OURS = {*OF_PIP, *OF_CONTAINERS, "--user", "--volume", "--install", "--yes"}
 SHOWN_BY_THE_SHELL = {"head", "cat", "ls"}
 NOT_RUN = {"make"}
 
@@ -305,7 +292,7 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_the_lock_file_holds_versions_and_hashes_only():
-    """The development lock names packages, versions and hashes, no index, address or folder of the machine that made it."""
+    """The development lock names packages, versions and hashes, no address or folder of the machine that made it."""
     lines = (REPOSITORY / "requirements-dev.lock").read_text(encoding="utf-8").splitlines()
     pinned = [line for line in lines if line and not line.lstrip().startswith("#")]
     line_of_a_lock = r"[a-z0-9-]+(?:\[[a-z-]+\])?==[\w.]+(?: ; .+)? \\| {4}--hash=sha256:[0-9a-f]{64}(?: \\)?"
