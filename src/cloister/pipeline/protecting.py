@@ -19,6 +19,7 @@ from cloister.release.manifest import AnyManifest, parse_manifest, with_parts
 from cloister.release.release import Release
 from cloister.results import Manifest, Stopwatch, Verdict
 from cloister.shapes.protocol import Protection, Run
+from cloister.version import __version__
 
 from .output_paths import describe_origin
 
@@ -130,7 +131,7 @@ def complete_manifest(
     own = {"delimiter": written[1]} if written[0] == "csv" else {}
     head = {
         "schema": SCHEMA,
-        "cloister": version("cloister"),
+        "cloister": __version__,
         "seed": seed,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {
