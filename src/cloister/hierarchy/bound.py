@@ -20,10 +20,12 @@ Leaves = NDArray[np.int64]
 class JoinedLabel:
     """A label that joins adjacent groups of one level, and lies below a single label of a higher one.
 
-    ``places``: of the values that it covers; ``level``: the lowest with one label for all of these
+    ``base``: the level of these groups; ``level``: the lowest with one label for all of them; ``places``: of the values
+    that it covers
     """
 
     label: str
+    base: int
     level: int
     leaves: int
     places: NDArray[np.int64]

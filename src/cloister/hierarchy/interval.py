@@ -224,7 +224,7 @@ class Intervals(BuiltHierarchy[int]):
         shared = (
             above for above in range(level, bound.n_levels) if len({bound.labels[above][at] for at in places}) == 1
         )
-        return JoinedLabel(label or "", next(shared), leaves, places)
+        return JoinedLabel(label or "", level, next(shared), leaves, places)
 
     def _cells(self, every: Sequence[Ends], low: int, high: int, n_leaves: int) -> Levels:
         """Labels and leaves of cells, of which an open one also covers what lies between its end and the bound.
