@@ -31,7 +31,19 @@ def test_adjacent_intervals_are_one_label(spec, label, covers, leaves, level):
 
 @pytest.mark.parametrize(
     "label",
-    ["[0-13]", "[1-14]", "[0-9]", "[0-44]", "[00-14]", "[0-14)", "0-14", "[50-59]", "[14-0]", "[0-99999999999999999]", ""],
+    [
+        "[0-13]",
+        "[1-14]",
+        "[0-9]",
+        "[0-44]",
+        "[00-14]",
+        "[0-14)",
+        "0-14",
+        "[50-59]",
+        "[14-0]",
+        "[0-99999999999999999]",
+        "",
+    ],
 )
 def test_any_other_text_is_no_joined_label(label):
     """Ends within an interval or at one without a value, labels of levels, and other spellings are none."""

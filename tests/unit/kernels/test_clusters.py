@@ -24,7 +24,9 @@ class Rows:
         order = [case.names.index(name) for name in recoded.problem.names]
         # Of every other attribute intervals are joined: each value has one of one to three leaves, with gaps.
         reach = {
-            j: {value: (3.0 * code, 3.0 * code + 1 + code % 3) for value, code in zip(one.values, one.codes[0].tolist())}
+            j: {
+                value: (3.0 * code, 3.0 * code + 1 + code % 3) for value, code in zip(one.values, one.codes[0].tolist())
+            }
             for j, one in enumerate(recoded.coded)
             if j % 2
         }

@@ -33,6 +33,7 @@ from cloister.shapes.table.format.options import (
     CLUSTER,
     COUNTS,
     FULL_DOMAIN,
+    JOINED,
     JOINING,
     LOCAL_RECODING,
     MDAV,
@@ -260,8 +261,8 @@ def _check_search(request: TableRequest) -> None:
         != CLUSTER
         and bool(request.strata),
         f"Intervals are joined by the methods {', '.join(JOINING)}, with a loss that is a mean of columns. Leave out "
-        "the choice of intervals, or take such a method and loss.": request.intervals is not None
-        and not (request.published_method in JOINING and isinstance(request.loss, AttributeLoss)),
+        "the choice of intervals, or take such a method and loss.": request.intervals == JOINED
+        and not request.joins_intervals,
     }
     for sentence, is_wrong in wrong.items():
         if is_wrong:

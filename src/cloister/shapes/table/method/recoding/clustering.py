@@ -50,17 +50,22 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     problem = recoding.problem
     levels = [first.levels[name] for name in problem.names]
     whole = recoding.full_domain(levels, problem.kept_rows(levels))
+    most, rows = recoding.suppressed(whole), np.flatnonzero(whole.is_released)
     groups, _ = cheapest_classes(recoding, problem.task.threshold.k)
-    if not groups:
-        return whole
+    of_whole = divide_rows(rows, whole.class_of_row[rows]) if rows.size else []
+    found = [_at_lowest_levels(recoding, of) for of in (of_whole, groups) if of]
+    # Labels of one text at two levels may bring classes together that violate a rule.
+    fitting = [one for one in found if one.is_released.any() and recoding.suppressed(one) <= most]
+    return min(fitting, key=lambda one: join_intervals(recoding, one).measure(one), default=whole)
+
+
+def _at_lowest_levels(recoding: TableRecoding, groups: list[NDArray[np.int64]]) -> Partition:
+    """Classes of the rows of each group, at the lowest levels at which these agree, as far as the rules hold."""
     class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
     for number, rows in enumerate(groups):
         class_of_row[rows] = number
     sizes = np.array([rows.size for rows in groups])
-    found = recoding.settle(Partition(class_of_row, recoding.common_levels(np.concatenate(groups), sizes)))
-    is_worse = recoding.suppressed(found) > recoding.suppressed(whole) or not found.is_released.any()
-    loss = np.inf if is_worse else join_intervals(recoding, found).measure(found)
-    return whole if loss >= join_intervals(recoding, whole).measure(whole) - TOLERANCE else found
+    return recoding.settle(Partition(class_of_row, recoding.common_levels(np.concatenate(groups), sizes)))
 
 
 def cheapest_classes(
