@@ -39,6 +39,7 @@ from cloister.testing import hospital_patients
 Matrix = NDArray[np.float64]
 METHODS: dict[str, dict[str, object]] = {
     "default": {},
+    "nested": {"intervals": "nested"},
     "target": {"target": "outcome"},
     "counts": {"purpose": "counts"},
     "one-coding": {"purpose": "one-coding"},
@@ -67,7 +68,7 @@ class File:
 
 def settings_of(file: File, method: str) -> dict[str, object]:
     """Return the settings of a method, whose default keeps rates by the columns of age and sex of this file."""
-    return METHODS[method] | ({"strata": [file.age, file.sex]} if method == "default" else {})
+    return METHODS[method] | ({"strata": [file.age, file.sex]} if method in ("default", "nested") else {})
 
 
 def _shipped(folder: Path, table: str, columns: Sequence[str]) -> tuple[pl.DataFrame, dict[str, Hierarchy]]:

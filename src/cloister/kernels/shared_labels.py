@@ -124,11 +124,17 @@ def _joint_price_in(maps, prices, clusters, one, other, j):
 
     Infinite where the label is not allowed.
     """
+    reach = max(clusters.high[one, j], clusters.high[other, j]) - min(clusters.low[one, j], clusters.low[other, j])
+    if reach < np.inf and prices.highest[j] == maps.heights[j] - 1:
+        # What is joined lies beneath the common label, which need not be found: only one that they share may cost less.
+        price = (reach - 1.0) * prices.of_leaf[j]
+        level, code = clusters.levels[one, j], clusters.codes[one, j]
+        is_shared = level == clusters.levels[other, j] and code == clusters.codes[other, j]
+        return min(price, prices.price[prices.start[j, level] + code]) if is_shared else price
     level, code, goal = _joint_label(maps, clusters, one, other, j, prices.highest[j])
     if code != goal:
         return np.inf
     price = prices.price[prices.start[j, level] + code]
-    reach = max(clusters.high[one, j], clusters.high[other, j]) - min(clusters.low[one, j], clusters.low[other, j])
     return min(price, (reach - 1.0) * prices.of_leaf[j]) if reach < np.inf else price
 
 

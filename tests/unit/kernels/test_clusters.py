@@ -22,12 +22,11 @@ class Rows:
         case = replace(case, loss="iyengar")
         recoded = recoding(case)
         order = [case.names.index(name) for name in recoded.problem.names]
-        # Of every other attribute intervals are joined: each value has one of one to three leaves, with gaps.
+        # Of every other attribute intervals are joined: of one leaf each, in the order in which labels cover values.
+        paths = [sorted(case.hierarchies[j], key=lambda row: row[::-1]) for j in order]
         reach = {
-            j: {
-                value: (3.0 * code, 3.0 * code + 1 + code % 3) for value, code in zip(one.values, one.codes[0].tolist())
-            }
-            for j, one in enumerate(recoded.coded)
+            j: {row[0]: (float(place), place + 1.0) for place, row in enumerate(rows)}
+            for j, rows in enumerate(paths)
             if j % 2
         }
         self.table = oracle.Table(
