@@ -39,8 +39,8 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     *Guarantee*: every class of released records with equal labels satisfies all rules about classes, and the release
     those about the table, against anybody who knows the quasi-identifiers of a patient. The loss is never more than
     that of the transformation. Not promised: the least loss of all such releases; that labels of different classes
-    exclude each other (an age of [40-49] stands beside [40-44]). Cost: a count of the records left for each
-    transformation tried.
+    exclude each other (an age of [40-49] stands beside [40-44]). Labels of numbers are then joined (`join_intervals`).
+    Cost: a count of the records left for each transformation tried.
 
     ``first``: what a search found.
 

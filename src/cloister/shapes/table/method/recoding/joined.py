@@ -16,7 +16,7 @@ from .table_recoding import JoinedClasses, Partition, TableRecoding
 def join_intervals(recoding: TableRecoding, partition: Partition) -> TableRecoding:
     """Return the recoding whose labels of numbers are adjacent intervals of the lowest level, as a class needs them.
 
-    A class of ages 38 to 52 has the label `[35-54]` instead of `[20-59]`, the lowest level at which its records agree.
+    A class of ages 38 to 52 has the label `[35-54]` instead of `*`, if intervals of all levels end at 40.
 
     *Guarantee*: no class grows, no label covers more than that of the partition, and every rule holds of the released
     classes; where one about the table would not, nothing is joined. Ends of labels are ends of intervals of the
