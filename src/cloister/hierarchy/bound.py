@@ -78,7 +78,7 @@ class BoundHierarchy:
             for at, labels, level, leaves in parts
         ]
         found = pl.concat([pl.DataFrame(schema=kinds), *frames])
-        return found.with_columns(pl.Series("value", self.values, dtype=pl.String).gather(found["place"]))
+        return found.with_columns(pl.Series("value", self.values, dtype=pl.String).gather(found.get_column("place")))
 
 
 @runtime_checkable
@@ -190,6 +190,10 @@ class BuiltHierarchy(Generic[Read]):
     def _levels(self, texts: Sequence[str], read: Sequence[Read]) -> Levels:
         """The levels of these distinct values, all of them covered."""
 
+    def read(self, texts: Sequence[str]) -> list[Read | None]:
+        """Return what each value stands for; None where the hierarchy does not cover it."""
+        return [self._read(text) for text in texts]
+
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Return the distinct values that the hierarchy does not cover."""
         return [value for value in values if value is not None and self._read(value) is None]
@@ -197,7 +201,7 @@ class BuiltHierarchy(Generic[Read]):
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the hierarchy bound to these distinct values."""
         texts, missing = texts_in_order(values)
-        read = [found for text in texts if (found := self._read(text)) is not None]
+        read = [one for one in self.read(texts) if one is not None]
         if len(read) < len(texts):
             require_cover(column, len(texts) - len(read), len(texts), *self._refusal(texts))
         self._refuse(column, texts)

@@ -192,7 +192,7 @@ class Intervals(BuiltHierarchy[int]):
 
         The value and the root are no intervals.
         """
-        read = [self._read(text) for text in texts]
+        read = self.read(texts)
         every = self._cells_at(np.array([0 if one is None else one for one in read], dtype=np.int64))
         return every[level - 1] if 1 <= level <= len(every) and None not in read else None
 
