@@ -14,7 +14,7 @@ import argparse
 import os
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,12 +32,14 @@ from sklearn.preprocessing import StandardScaler
 import cloister as cl
 from cloister.hierarchy import BoundHierarchy, Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import as_text
+from cloister.shapes.table.format.guarantee import join_released
 from cloister.shapes.table.method.protect import TableRelease
 from cloister.testing import hospital_patients
 
 Matrix = NDArray[np.float64]
 METHODS: dict[str, dict[str, object]] = {
     "default": {},
+    "nested": {"intervals": "nested"},
     "target": {"target": "outcome"},
     "counts": {"purpose": "counts"},
     "one-coding": {"purpose": "one-coding"},
@@ -66,7 +68,7 @@ class File:
 
 def settings_of(file: File, method: str) -> dict[str, object]:
     """Return the settings of a method, whose default keeps rates by the columns of age and sex of this file."""
-    return METHODS[method] | ({"strata": [file.age, file.sex]} if method == "default" else {})
+    return METHODS[method] | ({"strata": [file.age, file.sex]} if method in ("default", "nested") else {})
 
 
 def _shipped(folder: Path, table: str, columns: Sequence[str]) -> tuple[pl.DataFrame, dict[str, Hierarchy]]:
@@ -141,6 +143,7 @@ class Coding:
     """Numbers for the values and labels of a file: a number as such, a name as a column of its own."""
 
     def __init__(self, file: File) -> None:
+        self.hierarchies = file.hierarchies
         self.bound: dict[str, BoundHierarchy] = {}
         self.points: dict[str, Matrix] = {}
         for column, hierarchy in file.hierarchies.items():
@@ -157,14 +160,20 @@ class Coding:
         """Return the numbers of records whose columns have labels of these levels."""
         return np.hstack([self._column(as_text(frame[column]), column, levels[column]) for column in self.bound])
 
+    def members(
+        self, text: pl.Series, column: str, levels: Sequence[int]
+    ) -> Iterator[tuple[str | None, NDArray[np.int64]]]:
+        """Yield each label of a released column with the places of the values that it may stand for."""
+        bound = join_released(self.bound, self.hierarchies, text.to_frame(column), {})[column]
+        for label, places in bound.covered(sorted({*levels, 0})).group_by("label").agg("place").iter_rows():
+            yield label, np.array(places, dtype=np.int64)
+
     def _column(self, text: pl.Series, column: str, levels: Sequence[int]) -> Matrix:
-        bound, points = self.bound[column], self.points[column]
-        texts = pl.DataFrame({"label": text})
-        of: dict[str | None, Matrix] = {}
-        for level in sorted({*levels, 0}):
-            labels = np.array(bound.labels[level], dtype=object)
-            for label in dict.fromkeys(bound.labels[level]):
-                of[label] = np.nanmean(points[labels == label], axis=0) if level else points[labels == label][0]
+        points, texts = self.points[column], pl.DataFrame({"label": text})
+        of = {
+            label: np.nanmean(points[members], axis=0)
+            for label, members in self.members(texts["label"], column, levels)
+        }
         of["*"] = np.nanmean(points, axis=0)
         distinct = texts["label"].unique()
         table = np.stack([np.nan_to_num(of.get(label, of["*"])) for label in distinct])
@@ -218,8 +227,13 @@ def estimated(file: File, coding: Coding, release: TableRelease) -> Matrix:
     A label says that a record is of one of its values; which one does not depend on the label (coarsened at random:
     Heitjan & Rubin 1991). Expectation and maximization are repeated until they change nothing (Dempster et al. 1977).
     """
-    of = {column: _members(coding.bound[column], levels_of(release)[column]) for column in (file.age, file.sex)}
     texts = [as_text(release.data[column]).alias(column) for column in (file.age, file.sex)]
+    of: dict[str, dict[str | None, Matrix]] = {}
+    for text in texts:
+        every = np.arange(len(coding.bound[text.name].values))
+        found = coding.members(text, text.name, levels_of(release)[text.name])
+        of[text.name] = {"*": np.ones(every.size)}
+        of[text.name] |= {label: np.isin(every, places).astype(float) for label, places in found}
     groups = release.data.select(*texts, pl.col("outcome")).group_by(pl.all()).len()
     ages, sexes = (np.stack([of[column][label] for label in groups[column]]) for column in (file.age, file.sex))
     has, n = groups["outcome"].cast(pl.Boolean).to_numpy(), groups["len"].to_numpy().astype(float)
@@ -240,15 +254,6 @@ def decade_of(value: str | None) -> int | None:
     """Return the decade of an age, None where there is none."""
     digits = "".join(filter(str.isdigit, (value or "").partition("-")[0]))
     return int(digits) // 10 if digits else None
-
-
-def _members(bound: BoundHierarchy, levels: Sequence[int]) -> dict[str | None, Matrix]:
-    """For each label, which values it stands for."""
-    members: dict[str | None, Matrix] = {"*": np.ones(len(bound.values))}
-    for level in sorted({*levels, 0}):
-        labels = np.array(bound.labels[level], dtype=object)
-        members |= {label: (labels == label).astype(float) for label in dict.fromkeys(bound.labels[level])}
-    return members
 
 
 def measured(file: File, methods: Sequence[str], k: int, splits: int, rows: int) -> list[list[str]]:

@@ -10,12 +10,16 @@ from math import inf
 
 
 class Table:
-    """Records with their hierarchies; weights of the attributes."""
+    """Records with their hierarchies; weights of the attributes.
 
-    def __init__(self, records, hierarchies, weights):
+    ``reach``: for attributes whose intervals may be joined, from where to where that of each value reaches, in leaves
+    """
+
+    def __init__(self, records, hierarchies, weights, reach=None):
         self.records = records
         self.hierarchies = hierarchies
         self.weights = weights
+        self.reach = reach or {}
         self.row_of = [{row[0]: row for row in hierarchy} for hierarchy in hierarchies]
 
     def label(self, j, level, place):
@@ -38,12 +42,18 @@ class Table:
         leaves, domain = self.covered(j, level, label)
         return Fraction(self.weights[j]) * Fraction(leaves - 1, max(1, domain - 1))
 
+    def joined(self, j, group):
+        """Leaves from the first interval of a group to the last; endless where none are joined."""
+        ends = [self.reach[j][self.records[place][j]] for place in group] if j in self.reach else [(0, inf)]
+        return max(high for _, high in ends) - min(low for low, _ in ends)
+
     def price(self, group):
         """Weighted loss of a record of a group at its common labels, in floating-point numbers, first column first."""
         whole, total = sum(self.weights), 0.0
         for j, level in enumerate(self.common_levels(group)):
             leaves, domain = self.covered(j, level, self.label(j, level, group[0]))
-            total += (self.weights[j] / whole) * ((leaves - 1) / max(1, domain - 1))
+            price = (self.weights[j] / whole) * ((leaves - 1) / max(1, domain - 1))
+            total += min(price, (self.joined(j, group) - 1) * (self.weights[j] / whole / max(1, domain - 1)))
         return total
 
 

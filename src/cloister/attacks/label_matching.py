@@ -106,14 +106,12 @@ def labels_of(
     values: Sequence[str | None], hierarchy: BoundHierarchy, levels: Sequence[int], shown: Sequence[str | None]
 ) -> list[tuple[int, ...]]:
     """Return the numbers of the labels that cover each value at some of these levels."""
-    place = {value: at for at, value in enumerate(hierarchy.values)}
     number = {text: at for at, text in enumerate(shown)}
-    found = []
-    for value in values:
-        at = place.get(value)
-        texts = set() if at is None else {hierarchy.labels[level][at] for level in levels}
-        found.append(tuple(sorted(number[text] for text in texts if text in number)))
-    return found
+    covering: dict[str | None, set[int]] = {}
+    for value, label in hierarchy.covered(levels).select("value", "label").iter_rows():
+        if label in number:
+            covering.setdefault(value, set()).add(number[label])
+    return [tuple(sorted(covering.get(value, ()))) for value in values]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

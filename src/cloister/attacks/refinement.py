@@ -3,7 +3,8 @@
 Local recoding, clusters and Mondrian give a class the lowest levels at which its records agree. Who knows this knows
 more than a label says: below each label of a class that is not at the lowest level, at least two finer labels occur.
 In a class of two records whose label has two finer ones, each record has another of them: a `*` for sex is one woman
-and one man. `refine` counts where finer counts follow exactly, and how many bits the rule gives away.
+and one man. Where intervals are joined, the first and the last interval of a label occur: of two records one is in
+each. `refine` counts where finer counts follow exactly, and how many bits the rule gives away.
 
 This is one rule, for one column at a time. Who repeats the whole method on every possible original can learn more
 (`tests/oracles/refinement.py` does, for tiny tables), so the figures are what an attacker learns at least. The k
@@ -56,16 +57,35 @@ def refine(
     n_labels = n_determined = 0
     bits, is_concerned = 0.0, np.zeros(sizes.size, dtype=np.bool_)
     for column, numbers in labels.items():
-        finer = np.array([_n_finer(hierarchies[column], text, levels[column]) for text in texts[column]])[numbers]
+        known = [_count_finer(hierarchies[column], text, levels[column]) for text in texts[column]]
+        finer, both_ends = (np.array(values)[numbers] for values in zip(*known, strict=True))
         is_generalized = (finer > 1) & (sizes > 1)
-        n, m = sizes[is_generalized].astype(np.float64), finer[is_generalized].astype(np.float64)
-        is_determined = is_generalized & (sizes == 2) & (finer == 2)
+        is_determined = is_generalized & (sizes == 2) & ((finer == 2) | both_ends)
         n_labels += int(is_generalized.sum())
         n_determined += int(is_determined.sum())
-        # of m^n assignments of finer labels the rule excludes m, those with one for all
-        bits += float(-np.log2(1 - m ** (1 - n)).sum())
+        n, m, ends = (one[is_generalized] for one in (sizes.astype(np.float64), finer.astype(np.float64), both_ends))
+        # Of m^n assignments of finer labels the rule excludes m, those with one for all; or those without either end.
+        excluded = np.where(ends, 2 * (1 - 1 / m) ** n - (1 - 2 / m) ** n, m ** (1 - n))
+        bits += float(-np.log2(1 - excluded).sum())
         is_concerned |= is_determined
     return Refinement(n_labels, n_determined, int(sizes[is_concerned].sum()), bits / max(1, n_labels))
+
+
+def _count_finer(hierarchy: BoundHierarchy, text: str | None, levels: Sequence[int]) -> tuple[int, bool]:
+    """Return how many finer labels a label has, 1 where nothing follows for it; and whether the first and last occur.
+
+    Where intervals are joined, these are the intervals that are; a label of a level is then one of which both ends
+    occur, too, unless it is the root, which also stands for missing values.
+    """
+    joined = {one.label: one.places for one in hierarchy.joined}
+    if hierarchy.joined and text != hierarchy.labels[-1][0]:
+        intervals = hierarchy.labels[hierarchy.joined[0].base]
+        places = joined.get(
+            text or "",
+            [place for place in range(len(intervals)) if text in {hierarchy.labels[level][place] for level in levels}],
+        )
+        return max(1, len({intervals[place] for place in places})), True
+    return _n_finer(hierarchy, text, levels), False
 
 
 def _n_finer(hierarchy: BoundHierarchy, text: str | None, levels: Sequence[int]) -> int:

@@ -71,7 +71,7 @@ def _open_reduced(
         raise InputError("Attacks look for patients with one record each, but in this release they may have several.")
     promise, k = guarantee_of(manifest), max(rule.class_size for rule in manifest.guarantee.rules)
     frame = reduced(read_released(folder, manifest, promise))
-    source = source_of(Tally(original), manifest, asked.hierarchies)
+    source = source_of(Tally(original), manifest, asked.hierarchies, frame)
     columns, n_patients = list(promise.levels), original.height
     ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
     released_ids = pl.Series() if promise.id is None else frame[promise.id]

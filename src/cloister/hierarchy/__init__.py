@@ -19,12 +19,12 @@ from cloister.hierarchy.build import (
 from cloister.hierarchy.categories import GroupsHierarchy, KeepHierarchy, RareHierarchy, SimilarHierarchy
 from cloister.hierarchy.file_hierarchy import FileHierarchy, check_file, check_rows, hierarchy_file, preview
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
-from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number, QuantileHierarchy
+from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Intervals, Number, QuantileHierarchy
 
 __all__ = [
     "ROOT", "BoundHierarchy", "CutHierarchy", "DateHierarchy", "FileHierarchy", "GroupsHierarchy", "Hierarchy",
-    "IcdHierarchy", "IntervalHierarchy", "KeepHierarchy", "PrefixHierarchy", "QuantileHierarchy", "RareHierarchy",
-    "SimilarHierarchy", "SuppressHierarchy", "check_file", "check_rows", "dates", "describe_builders",
+    "IcdHierarchy", "IntervalHierarchy", "Intervals", "KeepHierarchy", "PrefixHierarchy", "QuantileHierarchy",
+    "RareHierarchy", "SimilarHierarchy", "SuppressHierarchy", "check_file", "check_rows", "dates", "describe_builders",
     "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals", "names_hierarchy", "parse_hierarchy", "prefix",
     "preview", "suppress",
 ]  # fmt: skip

@@ -7,12 +7,28 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 
 ROOT = "*"  # the label of the top level when a builder makes it; also how a suppressed record is written
 Leaves = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedLabel:
+    """A label that joins adjacent groups of one level, and lies below a single label of a higher one.
+
+    ``base``: the level of these groups; ``level``: the lowest with one label for all of them; ``places``: of the values
+    that it covers
+    """
+
+    label: str
+    base: int
+    level: int
+    leaves: int
+    places: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,11 +50,35 @@ class BoundHierarchy:
     labels: tuple[tuple[str | None, ...], ...] = field(repr=False)
     leaves: Leaves = field(repr=False)
     n_leaves: int
+    # labels between the levels, which a release may have beside those of the levels
+    joined: tuple[JoinedLabel, ...] = ()
 
     @property
     def n_levels(self) -> int:
         """The number of levels, including the original."""
         return len(self.labels)
+
+    def covered(self, levels: Sequence[int]) -> pl.DataFrame:
+        """Return which values each label of these levels covers: ``place`` and ``value``, ``label``, level and leaves.
+
+        A joined label counts among those of its level.
+        """
+        places = np.arange(len(self.values), dtype=np.int64)
+        parts = [(places, self.labels[level], level, self.leaves[level]) for level in levels]
+        parts += [
+            (one.places, (one.label,) * one.places.size, one.level, np.full(one.places.size, one.leaves))
+            for one in self.joined
+            if one.level in levels
+        ]
+        kinds = {"place": pl.Int64, "label": pl.String, "level": pl.Int32, "leaves": pl.Int64}
+        frames = [
+            pl.DataFrame(
+                {"place": at, "label": list(labels), "level": np.full(at.size, level), "leaves": leaves}, schema=kinds
+            )
+            for at, labels, level, leaves in parts
+        ]
+        found = pl.concat([pl.DataFrame(schema=kinds), *frames])
+        return found.with_columns(pl.Series("value", self.values, dtype=pl.String).gather(found.get_column("place")))
 
 
 @runtime_checkable
@@ -150,6 +190,10 @@ class BuiltHierarchy(Generic[Read]):
     def _levels(self, texts: Sequence[str], read: Sequence[Read]) -> Levels:
         """The levels of these distinct values, all of them covered."""
 
+    def read(self, texts: Sequence[str]) -> list[Read | None]:
+        """Return what each value stands for; None where the hierarchy does not cover it."""
+        return [self._read(text) for text in texts]
+
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Return the distinct values that the hierarchy does not cover."""
         return [value for value in values if value is not None and self._read(value) is None]
@@ -157,7 +201,7 @@ class BuiltHierarchy(Generic[Read]):
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the hierarchy bound to these distinct values."""
         texts, missing = texts_in_order(values)
-        read = [found for text in texts if (found := self._read(text)) is not None]
+        read = [one for one in self.read(texts) if one is not None]
         if len(read) < len(texts):
             require_cover(column, len(texts) - len(read), len(texts), *self._refusal(texts))
         self._refuse(column, texts)

@@ -1,8 +1,8 @@
 """Generalize numbers to wider intervals: on a grid of widths, between cut points, or near quantiles of a column."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, Message, setting
-from cloister.hierarchy.bound import BuiltHierarchy, Levels, MadeOfRecords, require_cover
+from cloister.hierarchy.bound import BoundHierarchy, BuiltHierarchy, JoinedLabel, Levels, MadeOfRecords, require_cover
 from cloister.settings.reading import unit_of
 
 NUMBER = re.compile(r"([+-]?)([0-9]{0,15})(?:\.([0-9]*))?")
@@ -27,7 +27,15 @@ OPEN = re.compile(
 COMMA = re.compile(r"[+-]?[0-9.]*[0-9],[0-9]+")
 LARGEST = 10**15  # bounds, widths and values, in their smallest unit, stay below this, so that the grid fits 64 bits
 PLACES = 9
+LABEL = re.compile(
+    r"\[(?P<first>-?[0-9]+)(?:-| to )(?P<last>-?[0-9]+)\]|\[(?P<from>-?[0-9.]+), (?P<to>-?[0-9.]+)\)"
+    r"|<(?P<below>-?[0-9.]+)|>=(?P<above>-?[0-9.]+)"
+)
+"""The forms of labels, as `Scale.label` writes them."""
+
 Integers = NDArray[np.int64]
+Ends = tuple[Integers, Integers]
+"""Where intervals begin and end, in units."""
 Number = int | Decimal
 
 BELOW, ABOVE = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -102,6 +110,18 @@ class Scale:
             return f"[{self.written(begin)}, {self.written(end)})"
         return f"[{begin}{'-' if begin >= 0 <= end - 1 else ' to '}{end - 1}]"
 
+    def read_label(self, text: str) -> tuple[int, int] | None:
+        """Return where the interval of a label begins and ends; None for anything that is not written as a label."""
+        match = LABEL.fullmatch(text)
+        if match is None:
+            return None
+        from_, to = match["first"] or match["from"] or match["above"], match["last"] or match["to"] or match["below"]
+        begin, end = (BELOW if from_ is None else self.read(from_)), (ABOVE if to is None else self.read(to))
+        if begin is None or end is None:
+            return None
+        end += match["last"] is not None
+        return (begin, end) if self.label(begin, end) == text else None
+
 
 def _is_large(text: str) -> bool:
     """Whether a text is a number too large for a grid."""
@@ -133,8 +153,12 @@ def _refusal_of_texts(texts: Sequence[str]) -> tuple[str, str]:
     return "are not whole or decimal numbers, which interval needs", advice
 
 
-class _Intervals(BuiltHierarchy[int]):
-    """The base of interval hierarchies: a value counts as the largest whole number of units not above it."""
+class Intervals(BuiltHierarchy[int]):
+    """The base of interval hierarchies: a value counts as the largest whole number of units not above it.
+
+    Adjacent intervals of the lowest level can be joined: `[35-39]` and `[40-44]` are `[35-44]`, which crosses the
+    intervals of the other levels. Ends of what is joined are ends of intervals, never a value of a patient.
+    """
 
     kind: ClassVar[str] = "interval"
 
@@ -159,7 +183,50 @@ class _Intervals(BuiltHierarchy[int]):
     def _refusal(self, texts: Sequence[str]) -> tuple[str, str]:
         return _refusal_of_texts(texts)
 
-    def _cells(self, every: Sequence[tuple[Integers, Integers]], low: int, high: int, n_leaves: int) -> Levels:
+    def _cells_at(self, floors: Integers) -> Sequence[Ends]:
+        """By level, where the interval of each number begins and where it ends, (n_numbers,) each."""
+        raise NotImplementedError
+
+    def cells(self, texts: Sequence[str], level: int) -> Ends | None:
+        """Return where the intervals of values at a level begin and end, in units; None of a level without intervals.
+
+        The value and the root are no intervals.
+        """
+        read = self.read(texts)
+        every = self._cells_at(np.array([0 if one is None else one for one in read], dtype=np.int64))
+        return every[level - 1] if 1 <= level <= len(every) and None not in read else None
+
+    def join(self, bound: BoundHierarchy, labels: Iterable[str | None], level: int = 1) -> BoundHierarchy:
+        """Return the hierarchy with those of the labels that join adjacent intervals of a level.
+
+        Of other labels, those of the levels among them, nothing is added. Each end of what is joined is the end of an
+        interval that has a value.
+        """
+        cells = self.cells([value for value in bound.values if value is not None], level)
+        known = {label for level in bound.labels for label in level}
+        found = [] if cells is None else [
+            self._join(bound, cells, label, level) for label in sorted({*labels} - known - {None}, key=str)
+        ]  # fmt: skip
+        return replace(bound, joined=tuple(one for one in found if one is not None))
+
+    def _join(self, bound: BoundHierarchy, cells: Ends, label: str | None, level: int) -> JoinedLabel | None:
+        """What a label covers; None where it is not made of intervals of the level."""
+        ends, (begin, end) = self.scale.read_label(label or ""), cells
+        if ends is None:
+            return None
+        places = np.flatnonzero((begin >= ends[0]) & (end <= ends[1]))
+        if not places.size or begin[places].min() != ends[0] or end[places].max() != ends[1]:
+            return None
+        starts, first = np.unique(begin[places], return_index=True)
+        # Intervals without a value have a leaf for each number.
+        empty = np.maximum(starts[1:] - end[places][first][:-1], 0).sum()
+        leaves = int(bound.leaves[level][places[first]].sum() + empty)
+        shared = (
+            above for above in range(level, bound.n_levels) if len({bound.labels[above][at] for at in places}) == 1
+        )
+        return JoinedLabel(label or "", level, next(shared), leaves, places)
+
+    def _cells(self, every: Sequence[Ends], low: int, high: int, n_leaves: int) -> Levels:
         """Labels and leaves of cells, of which an open one also covers what lies between its end and the bound.
 
         Where the finest cells have more distinct values than numbers, the surplus counts in all that hold them: so
@@ -185,7 +252,7 @@ class _Intervals(BuiltHierarchy[int]):
 
 
 @dataclass(frozen=True)
-class IntervalHierarchy(_Intervals):
+class IntervalHierarchy(Intervals):
     """Levels of intervals: the number as recorded, one level per width (`[40-44]`, `[40-49]`, `[40-59]`), then `*`.
 
     Intervals begin at multiples of the width from ``bottom``, or from 0 where there is none, so that levels nest; one
@@ -258,9 +325,8 @@ class IntervalHierarchy(_Intervals):
         bottom, top = self._bounds
         return [(top is not None and one >= top) or (bottom is not None and one < bottom) for one in read]
 
-    def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
-        floors, (bottom, top) = np.array(read, dtype=np.int64), self._bounds
-        every = []
+    def _cells_at(self, floors: Integers) -> Sequence[Ends]:
+        every, (bottom, top) = [], self._bounds
         for width in map(self.scale.units, self.widths):
             begin = (bottom or 0) + (floors - (bottom or 0)) // width * width
             end = begin + width
@@ -269,6 +335,10 @@ class IntervalHierarchy(_Intervals):
             if bottom is not None:
                 begin, end = np.where(floors < bottom, BELOW, begin), np.where(floors < bottom, bottom, end)
             every.append((begin, end))
+        return every
+
+    def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
+        every, (bottom, top) = self._cells_at(np.array(read, dtype=np.int64)), self._bounds
         begin, end = every[-1]
         inside = (begin != BELOW) & (end != ABOVE)
         # From bound to bound, or to the ends of the coarsest cells; nothing where no number is inside.
@@ -278,7 +348,7 @@ class IntervalHierarchy(_Intervals):
 
 
 @dataclass(frozen=True)
-class CutHierarchy(_Intervals):
+class CutHierarchy(Intervals):
     """Levels of intervals between cut points: the number as recorded, `[2-17]`, then `*`.
 
     What is below the first cut is `<0`, what is the last or above is `>=65`. With a decimal point in a cut, intervals
@@ -314,12 +384,16 @@ class CutHierarchy(_Intervals):
         """As on the command line: `interval:cuts=0,2,18,65/18,65`."""
         return f"interval:cuts={'/'.join(','.join(map(_state_number, level)) for level in self.cuts)}"
 
-    def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
-        floors, every = np.array(read, dtype=np.int64), []
+    def _cells_at(self, floors: Integers) -> Sequence[Ends]:
+        every = []
         for level in self.cuts:
             edges = np.array([BELOW, *map(self.scale.units, level), ABOVE], dtype=np.int64)
             place = np.searchsorted(edges[1:-1], floors, side="right")
             every.append((edges[place], edges[place + 1]))
+        return every
+
+    def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
+        every = self._cells_at(np.array(read, dtype=np.int64))
         low, high = self.scale.units(self.cuts[0][0]), self.scale.units(self.cuts[0][-1])
         return self._cells(every, low, high, high - low + 2)
 

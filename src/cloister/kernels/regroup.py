@@ -43,6 +43,8 @@ def _copy(classes, target, source):
     for j in range(pool.levels.shape[1]):
         pool.levels[target, j] = pool.levels[source, j]
         pool.codes[target, j] = pool.codes[source, j]
+        pool.low[target, j] = pool.low[source, j]
+        pool.high[target, j] = pool.high[source, j]
     pool.sizes[target] = pool.sizes[source]
     classes.worth[target] = classes.worth[source]
 
@@ -343,7 +345,7 @@ def regroup_classes(
     if class_of.shape != (n_rows,) or (n_rows and not 0 <= class_of.min() <= class_of.max() < n_rows):
         raise ValueError("class_of must be the number of a class for each row")
     n_slots = n_rows + MOST_ROWS
-    pool = single_clusters(rows, maps, prices.lowest, spare=n_slots)
+    pool = single_clusters(rows, maps, prices, spare=n_slots)
     numbered, firsts = number_by_first(class_of)  # of two classes that cost the same, the first one is taken
     classes = Classes(
         pool=pool,

@@ -73,12 +73,18 @@ class Prices(NamedTuple):
     """The costs of labels, and their highest allowed levels.
 
     price : flat float64; ``price[start[j, a] + c]`` is the weighted loss of code c at level a of attribute j
+    low, high : flat float64; the interval of code c at level 0 of attribute j reaches from ``low[place[j] + c]`` to
+        ``high[place[j] + c]``, in leaves; endless where intervals are not joined
     """
 
     price: NDArray[np.float64]
     start: NDArray[np.int64]  # (n_attributes, n_levels) offsets into ``price``
     lowest: NDArray[np.int64]  # lowest, highest: (n_attributes,) levels allowed
     highest: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    place: NDArray[np.int64]  # (n_attributes,) offsets into ``low`` and ``high``
+    of_leaf: NDArray[np.float64]  # (n_attributes,) weighted loss of one leaf more
 
 
 class Clusters(NamedTuple):
@@ -86,6 +92,8 @@ class Clusters(NamedTuple):
 
     levels: NDArray[np.int64]  # levels, codes: (n_clusters, n_attributes) the label of each attribute
     codes: NDArray[np.int64]
+    low: NDArray[np.float64]  # low, high: (n_clusters, n_attributes) from where to where its joined intervals reach
+    high: NDArray[np.float64]
     sizes: NDArray[np.int64]  # (n_clusters,) records; 0 where a cluster is no more
 
 
@@ -111,14 +119,31 @@ def _joint_label(maps, clusters, one, other, j, highest):
 
 
 @inner
+def _joint_price_in(maps, prices, clusters, one, other, j):
+    """What an attribute of two clusters costs at their least common label, or where their intervals are joined.
+
+    Infinite where the label is not allowed.
+    """
+    reach = max(clusters.high[one, j], clusters.high[other, j]) - min(clusters.low[one, j], clusters.low[other, j])
+    if reach < np.inf and prices.highest[j] == maps.heights[j] - 1:
+        # What is joined lies beneath the common label, which need not be found: only one that they share may cost less.
+        price = (reach - 1.0) * prices.of_leaf[j]
+        level, code = clusters.levels[one, j], clusters.codes[one, j]
+        is_shared = level == clusters.levels[other, j] and code == clusters.codes[other, j]
+        return min(price, prices.price[prices.start[j, level] + code]) if is_shared else price
+    level, code, goal = _joint_label(maps, clusters, one, other, j, prices.highest[j])
+    if code != goal:
+        return np.inf
+    price = prices.price[prices.start[j, level] + code]
+    return min(price, (reach - 1.0) * prices.of_leaf[j]) if reach < np.inf else price
+
+
+@inner
 def _joint_price(maps, prices, clusters, one, other, most):
     """What a record of two clusters costs at their least common labels; infinite where these are not allowed."""
     total = 0.0
     for j in range(clusters.levels.shape[1]):
-        level, code, goal = _joint_label(maps, clusters, one, other, j, prices.highest[j])
-        if code != goal:
-            return np.inf
-        total += prices.price[prices.start[j, level] + code]
+        total += _joint_price_in(maps, prices, clusters, one, other, j)
         # Prices are not negative: what is too dear by some attributes is too dear by all.
         if total > most:
             break
@@ -132,6 +157,8 @@ def _join(maps, clusters, one, other):
         level, code, _ = _joint_label(maps, clusters, one, other, j, maps.heights[j] - 1)
         clusters.levels[one, j] = level
         clusters.codes[one, j] = code
+        clusters.low[one, j] = min(clusters.low[one, j], clusters.low[other, j])
+        clusters.high[one, j] = max(clusters.high[one, j], clusters.high[other, j])
     clusters.sizes[one] += clusters.sizes[other]
 
 
@@ -173,12 +200,11 @@ def _may_add_less(maps, prices, clusters, one, other, lowest):
     most = lowest * (1.0 + NEARLY) + NEARLY
     added = 0.0
     for j in range(clusters.levels.shape[1]):
-        level, code, goal = _joint_label(maps, clusters, one, other, j, prices.highest[j])
-        if code != goal:
+        joint = _joint_price_in(maps, prices, clusters, one, other, j)
+        mine = _joint_price_in(maps, prices, clusters, one, one, j)
+        own = _joint_price_in(maps, prices, clusters, other, other, j)
+        if joint == np.inf:
             return False
-        joint = prices.price[prices.start[j, level] + code]
-        mine = prices.price[prices.start[j, clusters.levels[one, j]] + clusters.codes[one, j]]
-        own = prices.price[prices.start[j, clusters.levels[other, j]] + clusters.codes[other, j]]
         added += clusters.sizes[one] * (joint - mine) + clusters.sizes[other] * (joint - own)
         if added > most:
             return False
@@ -203,16 +229,20 @@ def _nearest(maps, prices, clusters, one):
     return best
 
 
-def single_clusters(rows: Rows, maps: LevelMaps, lowest: NDArray[np.int64], spare: int = 0) -> Clusters:
+def single_clusters(rows: Rows, maps: LevelMaps, prices: Prices, spare: int = 0) -> Clusters:
     """Return each row as a cluster of its own at the lowest levels, and empty ones after them."""
+    lowest = prices.lowest
     if lowest.shape != maps.heights.shape or np.any(lowest < 0) or np.any(lowest >= maps.heights):
         raise ValueError(f"levels must be one per attribute, each below {maps.heights.tolist()}")
     n_rows = rows.records.shape[0]
     codes = np.zeros((n_rows + spare, lowest.size), dtype=np.int64)
+    low, high = np.zeros(codes.shape), np.zeros(codes.shape)
     for j, level in enumerate(lowest.tolist()):
+        places = prices.place[j] + rows.codes[j].astype(np.int64)
+        low[:n_rows, j], high[:n_rows, j] = prices.low[places], prices.high[places]
         codes[:n_rows, j] = maps.up[maps.start[j, 0, level] + rows.codes[j].astype(np.int64)]
     sizes = np.concatenate([rows.records, np.zeros(spare, dtype=np.int64)])
-    return Clusters(np.tile(lowest, (n_rows + spare, 1)), codes, sizes)
+    return Clusters(np.tile(lowest, (n_rows + spare, 1)), codes, low, high, sizes)
 
 
 def _check_clusters(clusters: Clusters, *places: int) -> None:

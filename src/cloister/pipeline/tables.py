@@ -26,7 +26,7 @@ from cloister.shapes.table.method.describe import (
     with_published_rules,
 )
 from cloister.shapes.table.method.encode import encode, suppression_limit
-from cloister.shapes.table.method.measure import exact_utility
+from cloister.shapes.table.method.measure import exact_utility, with_joined
 from cloister.shapes.table.method.protect import TableRelease, protect
 from cloister.shapes.table.method.recoding.choice import RecordCodes, check_levels
 from cloister.shapes.table.method.roles import decide_columns
@@ -141,7 +141,7 @@ def describe_release(
     encoded: EncodedInput, protected: ProtectedTable, request: TableRequest, source: Source, seed: int
 ) -> TableRelease:
     """Measure a protected table, or its tally, and return the release, not verified yet."""
-    table, n = encoded.table, encoded.table.tally.n_records
+    table, n = with_joined(encoded.table, protected, request), encoded.table.tally.n_records
     accepted, of_sets = accepted_beside_labels(table, protected, request, source.name)
     request = with_published_rules(request, protected.suppressed, n)
     utility = exact_utility(table, protected, request)

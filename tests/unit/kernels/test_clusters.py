@@ -22,19 +22,31 @@ class Rows:
         case = replace(case, loss="iyengar")
         recoded = recoding(case)
         order = [case.names.index(name) for name in recoded.problem.names]
+        # Of every other attribute intervals are joined: of one leaf each, in the order in which labels cover values.
+        paths = [sorted(case.hierarchies[j], key=lambda row: row[::-1]) for j in order]
+        reach = {
+            j: {row[0]: (float(place), place + 1.0) for place, row in enumerate(rows)}
+            for j, rows in enumerate(paths)
+            if j % 2
+        }
         self.table = oracle.Table(
             [tuple(record[j] for j in order) for record in case.records],
             [case.hierarchies[j] for j in order],
             [case.weights[j] for j in order],
+            reach,
         )
         row_of_record = recoded.problem.row_of_record
         self.groups = [np.flatnonzero(row_of_record == row).tolist() for row in range(recoded.n_rows)]
         self.task = recoded.problem.task
         self.prices = prices_of(recoded)
+        for j, of_value in reach.items():
+            place = self.prices.place[j] + recoded.coded[j].codes[0]
+            ends = [of_value[value] for value in recoded.coded[j].values]
+            self.prices.low[place], self.prices.high[place] = zip(*ends)
 
     def pool(self, spare=0):
         """Every row as a cluster."""
-        return single_clusters(self.task.rows, self.task.maps, self.prices.lowest, spare)
+        return single_clusters(self.task.rows, self.task.maps, self.prices, spare)
 
 
 @examples(60)
@@ -125,10 +137,10 @@ def test_what_does_not_exist_is_refused(case):
     with pytest.raises(ValueError, match="levels must be"):
         common_levels(rows.task.rows, maps, np.array([0]), start, maps.heights)
     with pytest.raises(ValueError, match="levels must be"):
-        single_clusters(rows.task.rows, maps, maps.heights)
+        single_clusters(rows.task.rows, maps, rows.prices._replace(lowest=maps.heights))
     with pytest.raises(ValueError, match="numbered from"):
         nearest(maps, rows.prices, rows.pool(), n)
     with pytest.raises(ValueError, match="copy it to a cluster"):
         grow(maps, rows.prices, rows.pool(), np.full(n, -1), 0, 2)
     with pytest.raises(ValueError, match="one level and one code"):
-        nearest(maps, rows.prices, Clusters(*rows.pool()[:2], np.zeros(n + 1, dtype=np.int64)), 0)
+        nearest(maps, rows.prices, Clusters(*rows.pool()[:4], np.zeros(n + 1, dtype=np.int64)), 0)

@@ -12,7 +12,7 @@ from tests.oracles.slow_assignment import can_be_assigned, patients_can_be_assig
 
 import cloister as cl
 from cloister.io import Tally
-from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
+from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies, join_released
 from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.verify.flow import Flow
 from cloister.shapes.table.verify.verify import verify
@@ -35,7 +35,8 @@ def made(frame, **settings):
     """A release of visits, its guarantee, and what it was made from, without knowledge of whose each record is."""
     asked = {"rule": ["k-anonymity=3"], "sensitive": ["dx"], "accept": ["dx"], "patient": "whose"} | settings
     release = cl.protect_table(frame, qi=HIERARCHIES, **asked)
-    source = OriginalTable(Tally(frame), bound_hierarchies(frame, HIERARCHIES))
+    bound = join_released(bound_hierarchies(frame, HIERARCHIES), HIERARCHIES, release.frame, {})
+    source = OriginalTable(Tally(frame), bound)
     return release.frame, guarantee_of(release.manifest), source
 
 

@@ -196,12 +196,13 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
             continue
         top, has_stars = manifest.utility.columns[name].top, manifest.settings.keep_suppressed
         for label in as_text(released.get_column(name)).unique().sort().to_list():
-            meaning = _meaning(label, top, column.used_levels, has_stars)
+            is_joined = manifest.settings.intervals is not None and column.hierarchy == "interval"
+            meaning = _meaning(label, top, column.used_levels, has_stars, is_joined)
             rows.append((name, column.role, column.hierarchy, level, label, meaning))
     return codebook_of(rows, types)
 
 
-def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bool) -> str:
+def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bool, is_joined: bool) -> str:
     if label == ROOT and has_stars:
         return "any value, or a suppressed record"
     if label is None:
@@ -210,7 +211,7 @@ def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bo
         return AS_RECORDED
     if levels == (top,):
         return "any value"
-    group = "a group of values of the hierarchy"
+    group = "one or several adjacent intervals of the hierarchy" if is_joined else "a group of values of the hierarchy"
     return f"a value or {group}" if 0 in levels else group
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from cloister.hierarchy import BoundHierarchy, Hierarchy
-from cloister.io import Tally, distinct_values
+from cloister.hierarchy import BoundHierarchy, Hierarchy, Intervals
+from cloister.io import Tally, as_text, distinct_values
 
 Description = Mapping[str, Any]
 """A privacy rule as the manifest describes it: its model, its column if there is one, and its numbers."""
@@ -88,3 +88,21 @@ def bound_hierarchies(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy])
         column: hierarchy.bind(column, distinct_values(frame.get_column(column)))
         for column, hierarchy in hierarchies.items()
     }
+
+
+def join_released(
+    bound: Mapping[str, BoundHierarchy],
+    hierarchies: Mapping[str, Hierarchy],
+    released: pl.DataFrame,
+    lowest: Mapping[str, int],
+) -> dict[str, BoundHierarchy]:
+    """Return bound hierarchies with the labels of a release that join adjacent intervals (`Intervals.join`).
+
+    ``lowest``: by column, the lowest level allowed, from 1 on the one whose intervals are joined
+    """
+    found = dict(bound)
+    for column, hierarchy in hierarchies.items():
+        if isinstance(hierarchy, Intervals) and column in released.columns:
+            labels = as_text(released.get_column(column).unique()).to_list()
+            found[column] = hierarchy.join(bound[column], labels, max(1, lowest.get(column, 0)))
+    return found

@@ -102,8 +102,6 @@ def aggregate_losses(
 
 def find_largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
     """Return for each label at these levels the leaves of its largest set, and the lowest level of that set."""
-    schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
-    columns = [(hierarchy.labels[level], hierarchy.leaves[level], [level] * len(hierarchy.values)) for level in levels]
-    sets = [pl.DataFrame(dict(zip(schema, one, strict=True)), schema=schema) for one in columns]
-    ordered = pl.concat(sets).sort("leaves", "level", descending=[True, False])
+    sets = hierarchy.covered(levels).select("label", "leaves", "level")
+    ordered = sets.sort("leaves", "level", descending=[True, False])
     return ordered.unique("label", keep="first", maintain_order=True)

@@ -23,7 +23,9 @@ MDAV = "mdav"
 METHODS = (*TRUTHFUL, MDAV)
 ANALYSIS, COUNTS, ONE_CODING = "analysis", "counts", "one-coding"
 PURPOSES = (ANALYSIS, COUNTS, ONE_CODING)
+NESTED, JOINED = "nested", "joined"
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
+JOINING = (MONDRIAN, CLUSTER, LOCAL_RECODING)  # methods whose labels may overlap, so that intervals can be joined
 MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
 MEAN, MODE = "mean", "mode"
 AVERAGES = (MEAN, "median", MODE)
@@ -174,6 +176,16 @@ class TableSettings:
     local_recoding: Annotated[bool, Help("Release records at coarser levels instead of suppressing them."), Key()] = (
         False
     )
+    intervals: Annotated[
+        str | None,
+        Help(
+            "Labels of numbers where levels differ between classes. joined: as many adjacent intervals of the lowest "
+            "level as a class needs. nested: intervals of one level of the hierarchy.",
+            shown="joined, where the method can",
+        ),
+        OneOf(NESTED, JOINED),
+        Key(),
+    ] = None
     microaggregate: Annotated[
         ByColumn[str],
         Help(

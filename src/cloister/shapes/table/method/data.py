@@ -12,7 +12,7 @@ from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import Tally
 from cloister.privacy import ClassRule, KPatients, PositivePayout, PrivacyRule, least_group
 from cloister.results import SearchResult
-from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MDAV, OPTIMAL, TableSettings
+from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, JOINING, MDAV, NESTED, OPTIMAL, TableSettings
 from cloister.utility import IYENGAR, AttributeLoss, Loss, find_game
 
 if TYPE_CHECKING:  # so that checking a release does not load the search
@@ -109,6 +109,11 @@ class TableRequest(TableSettings):
     def weights_of(self, columns: Sequence[str]) -> list[float]:
         """Return the weight of each column."""
         return [float(self.weights.get(column, 1.0)) for column in columns]
+
+    @property
+    def joins_intervals(self) -> bool:
+        """Whether labels of numbers may join adjacent intervals; other losses look at levels alone."""
+        return self.published_method in JOINING and self.intervals != NESTED and isinstance(self.loss, AttributeLoss)
 
     @property
     def is_plain(self) -> bool:

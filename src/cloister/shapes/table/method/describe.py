@@ -34,7 +34,7 @@ from cloister.shapes.table.format.manifest import (
     TableUtility,
     record_counts,
 )
-from cloister.shapes.table.format.options import FULL_DOMAIN
+from cloister.shapes.table.format.options import FULL_DOMAIN, JOINED
 
 from .coding import population_frame, populations_in
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
@@ -186,6 +186,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
         "loss": request.loss.name,
         "weights": dict(request.weights),
         "search": search if request.method == FULL_DOMAIN else None,
+        "intervals": JOINED if request.joins_intervals else None,
         "microaggregate": dict(request.microaggregate),
         "ids": str(request.ids) if request.id is not None else None,
         "hierarchies": {column: wanted.hierarchy.spec for column, wanted in quasi.items()},

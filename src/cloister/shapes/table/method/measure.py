@@ -14,6 +14,7 @@ from cloister.io import Tally, as_text, distinct_values
 from cloister.release.masking import must_mask
 from cloister.results import ColumnLoss, Utility
 from cloister.shapes.table.format.facts import class_sizes
+from cloister.shapes.table.format.guarantee import join_released
 from cloister.shapes.table.format.losses import AGREEMENT, aggregate_losses, find_largest_sets, measure_column_loss
 from cloister.shapes.table.format.options import MDAV, MODE
 from cloister.utility import AttributeLoss, Generalized, Logarithms, level_loss
@@ -71,6 +72,24 @@ def exact_utility(table: EncodedTable, protected: ProtectedTable, request: Table
     return exact
 
 
+def with_joined(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> EncodedTable:
+    """Return the table with hierarchies that have the released labels of joined intervals."""
+    if not request.joins_intervals:
+        return table
+    return replace(table, hierarchies=_with_joined(table.hierarchies, protected.labels, request))
+
+
+def _with_joined(
+    hierarchies: Mapping[str, BoundHierarchy], labels: Tally, request: TableRequest
+) -> dict[str, BoundHierarchy]:
+    quasi = request.quasi_identifiers
+    own, lowest = (
+        {name: one.hierarchy for name, one in quasi.items()},
+        {name: one.lowest for name, one in quasi.items()},
+    )
+    return join_released(hierarchies, own, labels.frame, lowest)
+
+
 def _averaged_column(name: str, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> ColumnLoss:
     recorded = as_text(table.frame[name].gather(protected.originals.drop_nulls()))
     shown = as_text(protected.released().frame[name])
@@ -96,6 +115,8 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
         name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals.frame[name]))
         for name in table.hierarchies
     }
+    if request.joins_intervals:
+        hierarchies = _with_joined(hierarchies, labels, request)
     is_averaged = request.method == MDAV  # whose losses look within classes
     columns = [
         replace(one, loss=_published_share(Fraction(str(one.loss))))

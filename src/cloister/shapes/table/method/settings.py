@@ -33,9 +33,12 @@ from cloister.shapes.table.format.options import (
     CLUSTER,
     COUNTS,
     FULL_DOMAIN,
+    JOINED,
+    JOINING,
     LOCAL_RECODING,
     MDAV,
     METHODS,
+    NESTED,
     PURPOSES,
     TableOptions,
     TableSettings,
@@ -113,6 +116,8 @@ def build_table_request(keywords: Keywords, *, is_counted: bool = False) -> Tabl
             f"The method {MDAV} replaces values by averages, and codes have none. Take another method, or leave out ",
             setting("codes"),
         )
+    if keywords.get("codes") is not None and given.get("intervals") is None:
+        given["intervals"] = NESTED  # codes are counted inside classes: labels that differ would make these smaller
     # Codes are counted inside classes, of which those of one level for each column are the largest.
     is_bound = is_counted or keywords.get("codes") is not None
     return check_request(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
@@ -255,6 +260,9 @@ def _check_search(request: TableRequest) -> None:
         f"Strata are kept by the method {CLUSTER}, but the method is {method}. Leave out one of the two.": method
         != CLUSTER
         and bool(request.strata),
+        f"Intervals are joined by the methods {', '.join(JOINING)}, with a loss that is a mean of columns. Leave out "
+        "the choice of intervals, or take such a method and loss.": request.intervals == JOINED
+        and not request.joins_intervals,
     }
     for sentence, is_wrong in wrong.items():
         if is_wrong:

@@ -107,14 +107,11 @@ def _find_covered(
     hierarchy = original.hierarchies[column]
     place = {value: number for number, value in enumerate(hierarchy.values)}
     numbers = np.array([place[value] for value in text.to_list()], dtype=np.int64)
-    values: dict[str | None, set[int]] = {}
-    for level in levels_of(guarantee, column):
-        for number, label in enumerate(hierarchy.labels[level]):
-            values.setdefault(label, set()).add(number)
+    covered = hierarchy.covered(levels_of(guarantee, column)).group_by("label").agg("place")
     masks = {}
-    for label, covered in values.items():
+    for label, values in covered.iter_rows():
         is_covered = np.zeros(len(hierarchy.values), dtype=np.bool_)
-        is_covered[list(covered)] = True
+        is_covered[values] = True
         masks[label] = np.packbits(is_covered[numbers])
     return masks
 

@@ -17,7 +17,7 @@ from cloister.io.columns import check_columns
 from cloister.release.folder import read_data
 from cloister.results import Caveat, Verdict
 from cloister.shapes.table.format.facts import DerivedTable, class_sizes, facts_of
-from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
+from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies, join_released
 from cloister.shapes.table.format.losses import differing_losses
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
 from cloister.verification.driver import Checker, F, O, ReleaseUnderCheck, Request
@@ -147,7 +147,7 @@ def check_table(
         own = without_formulas(original.frame) if manifest.settings.escape_formulas else original.frame
         own = own.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
         given = original.replace_rows(own)
-        source = source_of(given, manifest, request.hierarchies)
+        source = source_of(given, manifest, request.hierarchies, table.frame)
         guarantee = replace(guarantee, limit=manifest.settings.allowed_suppression(given.n_records))
         hierarchies = _hierarchies_of_released(table, source, manifest, request.hierarchies)
     verdict = verify(table, guarantee, source, _populations(request, manifest), findings=findings)
@@ -198,8 +198,13 @@ def derive(table: Tally, manifest: TableManifest, without: str | None = None) ->
     return DerivedTable(table, released, manifest, facts, without)
 
 
-def source_of(table: Tally, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:
-    """Return a table as the source of a release, with hierarchies bound to its values."""
+def source_of(
+    table: Tally, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy], released: pl.DataFrame | None = None
+) -> OriginalTable:
+    """Return a table as the source of a release, with hierarchies bound to its values.
+
+    ``released``: the released table, whose labels may join intervals; None if they are those of levels
+    """
     guarantee, frame = guarantee_of(manifest), table.frame
     check_columns([column for column in guarantee.columns if column != guarantee.id], frame.columns, "the original")
     groups = {}
@@ -208,7 +213,7 @@ def source_of(table: Tally, manifest: TableManifest, hierarchies: Mapping[str, H
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
             groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
-    return OriginalTable(table, _hierarchies(frame, manifest, hierarchies), groups)
+    return OriginalTable(table, _hierarchies(frame, manifest, hierarchies, released), groups)
 
 
 def _populations(request: Request, manifest: TableManifest) -> dict[str, OriginalTable]:
@@ -229,7 +234,10 @@ def _populations(request: Request, manifest: TableManifest) -> dict[str, Origina
 
 
 def _hierarchies(
-    frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
+    frame: pl.DataFrame,
+    manifest: TableManifest,
+    hierarchies: Mapping[str, Hierarchy],
+    released: pl.DataFrame | None = None,
 ) -> dict[str, BoundHierarchy]:
     chosen = {}
     for name, column in manifest.quasi_identifiers.items():
@@ -240,7 +248,10 @@ def _hierarchies(
     for name, level in guarantee_of(manifest).levels.items():
         if not level < bound[name].n_levels:
             raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
-    return bound
+    if released is None or manifest.settings.intervals is None:
+        return bound
+    bounds = manifest.settings.level_bounds
+    return join_released(bound, chosen, released, {name: lowest for name, (lowest, _) in bounds.items()})
 
 
 def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:

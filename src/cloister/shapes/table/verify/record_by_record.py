@@ -58,9 +58,10 @@ def find_differing(
     both = {f"released_{place}": released[column] for column, place in places.items()}
     both |= {f"own_{place}": own[column] for column, place in places.items() if column in own.columns}
     labels = [
-        pl.DataFrame({"place": f"{places[column]}", "value": bound.values, "label": bound.labels[level]}, LABELS)
-        for column, bound in ((column, original.hierarchies[column]) for column in find_labelled_columns(guarantee))
-        for level in levels_of(guarantee, column)
+        original.hierarchies[column]
+        .covered(levels_of(guarantee, column))
+        .select(pl.lit(f"{places[column]}").alias("place"), "value", "label")
+        for column in find_labelled_columns(guarantee)
     ]
     facts = {
         "labelled": [places[column] for column in find_labelled_columns(guarantee)],

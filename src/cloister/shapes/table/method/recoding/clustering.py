@@ -19,6 +19,7 @@ from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, joi
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels
 
+from .joined import find_reach, join_intervals
 from .mondrian import blocks, divide_rows, mondrian
 from .strata import find_strata, within_strata
 from .table_recoding import SUPPRESSED, Partition, TableRecoding
@@ -38,8 +39,8 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     *Guarantee*: every class of released records with equal labels satisfies all rules about classes, and the release
     those about the table, against anybody who knows the quasi-identifiers of a patient. The loss is never more than
     that of the transformation. Not promised: the least loss of all such releases; that labels of different classes
-    exclude each other (an age of [40-49] stands beside [40-44]). Cost: a count of the records left for each
-    transformation tried.
+    exclude each other (an age of [40-49] stands beside [40-44]). Labels of numbers are then joined (`join_intervals`).
+    Cost: a count of the records left for each transformation tried.
 
     ``first``: what a search found.
 
@@ -49,16 +50,22 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     problem = recoding.problem
     levels = [first.levels[name] for name in problem.names]
     whole = recoding.full_domain(levels, problem.kept_rows(levels))
+    most, rows = recoding.suppressed(whole), np.flatnonzero(whole.is_released)
     groups, _ = cheapest_classes(recoding, problem.task.threshold.k)
-    if not groups:
-        return whole
+    of_whole = divide_rows(rows, whole.class_of_row[rows]) if rows.size else []
+    found = [_at_lowest_levels(recoding, of) for of in (of_whole, groups) if of]
+    # Labels of one text at two levels may bring classes together that violate a rule.
+    fitting = [one for one in found if one.is_released.any() and recoding.suppressed(one) <= most]
+    return min(fitting, key=lambda one: join_intervals(recoding, one).measure(one), default=whole)
+
+
+def _at_lowest_levels(recoding: TableRecoding, groups: list[NDArray[np.int64]]) -> Partition:
+    """Classes of the rows of each group, at the lowest levels at which these agree, as far as the rules hold."""
     class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
     for number, rows in enumerate(groups):
         class_of_row[rows] = number
     sizes = np.array([rows.size for rows in groups])
-    found = recoding.settle(Partition(class_of_row, recoding.common_levels(np.concatenate(groups), sizes)))
-    is_worse = recoding.suppressed(found) > recoding.suppressed(whole) or not found.is_released.any()
-    return whole if is_worse or recoding.measure(found) >= recoding.measure(whole) - TOLERANCE else found
+    return recoding.settle(Partition(class_of_row, recoding.common_levels(np.concatenate(groups), sizes)))
 
 
 def cheapest_classes(
@@ -179,7 +186,9 @@ def cluster(
     def loss(partition: Partition) -> tuple[bool, float]:
         settled = recoding.settle(_without_strata(recoding, partition))
         is_safe = settled.is_released.any() and recoding.suppressed(settled) <= recoding.problem.limit
-        return not is_safe, recoding.measure(settled) if is_safe else recoding.suppressed(settled)
+        if not is_safe:
+            return True, recoding.suppressed(settled)
+        return False, join_intervals(recoding, settled).measure(settled)
 
     best = min(found, key=loss)
     return _without_strata(recoding, min(best, _improved(within, prices, best, least, threads), key=loss))
@@ -256,7 +265,10 @@ def prices_of(recoding: TableRecoding) -> Prices:
         for level in range(height):
             own = slice(int(costs.start[j, level]), int(costs.start[j, level] + problem.task.maps.sizes[j, level]))
             price[own] = costs.weight[j] * (costs.leaves[own] / costs.domain[j])
-    return Prices(price, costs.start, problem.lowest, problem.highest)
+    sizes = problem.task.maps.sizes[:, 0]
+    low, high = np.concatenate([find_reach(recoding, j, size) for j, size in enumerate(sizes.tolist())], axis=1)
+    place = np.concatenate([[0], np.cumsum(sizes[:-1])]).astype(np.int64)
+    return Prices(price, costs.start, problem.lowest, problem.highest, low, high, place, costs.weight / costs.domain)
 
 
 def _least_size(recoding: TableRecoding) -> int:
@@ -278,7 +290,7 @@ def _grown(
     """Clusters of all rows of a block, and whether each is complete: rows did not run out before the rules held."""
     task, slot, found, seed = recoding.problem.task, rows.size, [], 0
     own = Rows(np.ascontiguousarray(task.rows.codes[:, rows]), task.rows.records[rows])
-    pool = single_clusters(own, task.maps, prices.lowest, spare=1)
+    pool = single_clusters(own, task.maps, prices, spare=1)
     owner = np.full(rows.size, FREE, dtype=np.int64)
     while seed >= 0:
         for field in pool:
@@ -305,7 +317,7 @@ class _Clustering:
         self._recoding = recoding
         self._prices = prices
         self._maps = task.maps
-        self._singles = single_clusters(task.rows, task.maps, prices.lowest)
+        self._singles = single_clusters(task.rows, task.maps, prices)
         self._members = [rows.tolist() for rows in complete]
         self._clusters = self._label_clusters(complete)
         # Rows of two classes at the highest levels may never be joined.
@@ -328,7 +340,12 @@ class _Clustering:
                 codes[mine, j] = self._recoding.at(j, level, first[mine])
         records = self._recoding.problem.task.rows.records
         sizes = np.array([int(records[group].sum()) for group in groups] + [0] * room, dtype=np.int64)
-        return Clusters(np.concatenate([levels, none]), np.concatenate([codes, none]), sizes)
+        members, start = np.concatenate([first[:0], *groups]), np.cumsum([0, *size_of[:-1]])
+        low, high = (
+            np.concatenate([ends(own[members], start) if groups else own[:0], none.astype(np.float64)])
+            for ends, own in ((np.minimum.reduceat, self._singles.low), (np.maximum.reduceat, self._singles.high))
+        )
+        return Clusters(np.concatenate([levels, none]), np.concatenate([codes, none]), low, high, sizes)
 
     def place(self, row: int) -> None:
         """Put a row into the cluster where it adds least to the loss; where it fits none, it is one by itself."""

@@ -1,14 +1,16 @@
 """Releases with levels that differ between classes: form, labels, losses and rules, for every method."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
+from cloister.hierarchy import Intervals
+from cloister.hierarchy.bound import JoinedLabel
 from cloister.kernels.classes import classes_of
 from cloister.kernels.shared_labels import common_levels
 from cloister.search.problem import SearchProblem, attribute_losses
@@ -53,6 +55,14 @@ class Released:
 
 
 @dataclass(frozen=True)
+class JoinedClasses:
+    """Labels of one column that join adjacent intervals, and the classes of a partition that have them."""
+
+    labels: tuple[JoinedLabel, ...]
+    of_class: NDArray[np.int64]  # (n_classes,) int64, place of its label among these; -1 for the label of its level
+
+
+@dataclass(frozen=True)
 class Labels:
     """The labels of one column, numbered across its levels."""
 
@@ -62,15 +72,17 @@ class Labels:
     leaves: NDArray[np.int64]
 
     @classmethod
-    def of(cls, coded: Coded) -> "Labels":
+    def of(cls, coded: Coded, joined: Sequence[JoinedLabel] = ()) -> "Labels":
         """Return the labels of a column, each text with one number."""
-        every = {label for labels in coded.labels for label in labels}
+        every = {label for labels in coded.labels for label in labels} | {one.label for one in joined}
         texts = sorted(every, key=lambda label: (label is not None, (label or "").encode()))
         number = {label: place for place, label in enumerate(texts)}
         of_code = tuple(np.array([number[label] for label in labels], dtype=np.int64) for labels in coded.labels)
         leaves = np.zeros((len(of_code), len(number)), dtype=np.int64)
         for level, numbers in enumerate(of_code):
             leaves[level, numbers] = coded.leaves[level]
+        for one in joined:
+            leaves[one.level, number[one.label]] = one.leaves
         return cls(tuple(texts), of_code, leaves)
 
     def at(self, levels: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -92,11 +104,16 @@ class TableRecoding:
     checker: RuleChecker
     loss: Loss
     weights: NDArray[np.float64]
+    intervals: Mapping[int, Intervals] = field(default_factory=dict)  # by attribute, hierarchies that may be joined
+    joined: Mapping[int, JoinedClasses] = field(default_factory=dict)  # by attribute, of the partition to release
 
     @cached_property
     def labels(self) -> list[Labels]:
         """The labels of each attribute."""
-        return [Labels.of(one) for one in self.coded]
+        return [
+            Labels.of(one, self.joined[place].labels if place in self.joined else ())
+            for place, one in enumerate(self.coded)
+        ]
 
     @property
     def n_rows(self) -> int:
@@ -152,6 +169,11 @@ class TableRecoding:
         for level in np.unique(level_of_row).tolist():
             members = level_of_row == level
             texts[members] = self.labels[attribute].of_code[level][self.at(attribute, level, rows[members])]
+        if attribute in self.joined:
+            joined, every = self.joined[attribute], self.labels[attribute].texts
+            number = np.array([every.index(one.label) for one in joined.labels], dtype=np.int64)
+            place = joined.of_class[partition.class_of_row[rows]]
+            texts[place >= 0] = number[place[place >= 0]]
         return texts
 
     def levels_in_use(self, partition: Partition) -> tuple[tuple[int, ...], ...]:
@@ -259,5 +281,12 @@ class TableRecoding:
 
 def recoding_of(table: EncodedTable, request: TableRequest) -> TableRecoding:
     """Return the common data of methods with levels that differ between classes."""
-    weights = np.array(request.weights_of(table.problem.names))
-    return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights)
+    names = table.problem.names
+    weights = np.array(request.weights_of(names))
+    wanted = {} if not request.joins_intervals else {
+        place: hierarchy
+        for place, name in enumerate(names)
+        if isinstance(hierarchy := request.quasi_identifiers[name].hierarchy, Intervals)
+        and name not in request.microaggregate
+    }  # fmt: skip
+    return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights, wanted)
