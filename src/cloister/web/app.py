@@ -117,7 +117,8 @@ class Application:
     drafts: dict[str, "HierarchyDraft"] = field(
         default_factory=dict, repr=False
     )  # hierarchies edited and not yet saved
-    before: dict[str, Mapping[str, int]] = field(default_factory=dict, repr=False)  # class sizes of originals
+    # class sizes of the original of each part
+    before: dict[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict, repr=False)
 
     def keep_draft(self, key: str, draft: "HierarchyDraft", most: int) -> None:
         """Keep the draft of a hierarchy; of more than ``most`` the oldest is forgotten."""

@@ -285,13 +285,13 @@ class DataRead:
             raise InputError("This page is about tables that are read into memory.")
         return prepared.source, prepared.request
 
-    def class_sizes(self, state: JobState) -> tuple[str, Mapping[str, int]] | None:
-        """Return the class sizes of the table of a job as recorded, in bands, with the stamp of its file.
+    def class_sizes(self, state: JobState, part: str) -> tuple[str, Mapping[str, int]] | None:
+        """Return the class sizes of the table of a part as recorded, in bands, with the stamp of its file.
 
-        None for a job of several parts, another shape, or a table in which a patient has several records.
+        None for another shape, or a table in which a patient has several records.
         """
-        (part, *others), job = state.job.parts, state.job
-        if others or job.parts[part].shape != "table":
+        job = state.job
+        if job.parts[part].shape != "table":
             return None
         with self.at(state.path.parent):
             table, request = self._table(state, part)

@@ -129,7 +129,7 @@ def test_the_risk_before_is_on_the_page_and_not_in_the_release(window, monkeypat
     first = page.partition('<nav class="jump"')[0]
 
     assert "records were unique" in first
-    assert "The dashed line is the original" in first
+    assert "its dashed line, are for you alone" in first
     assert first.index("Columns released as recorded") < first.index("Approve or refuse")
     assert "The risk of the original data is confidential" not in page
     reports = [*(window.folder / "patients-release").rglob("report.html")]
@@ -138,6 +138,21 @@ def test_the_risk_before_is_on_the_page_and_not_in_the_release(window, monkeypat
     monkeypatch.chdir(window.folder)
     assert run(["run", "patients.toml", "--overwrite", "--quiet"]) == 0
     assert "records were unique" not in window.get("/check", release="patients-release").text
+
+
+def test_the_first_screen_of_several_parts(window):
+    """Each part has its risk before and after, recorded columns, losses and attack beside the sign-off."""
+    page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
+    assert list(load_job(window.folder / "patients.toml").job.parts) == ["patients", "codes"]
+    page = window.wait(stepped(window, window.get("/release", job="patients.toml"), "/release/run")).text
+    first = page.partition('<nav class="jump"')[0]
+
+    assert first.count('data-label="Attack"') == 2
+    assert first.count('data-label="Released as recorded"') == 2
+    assert "records were unique" in first
+    assert "Approve or refuse" in first
+    assert 'href="#part-codes"' in page.partition('<nav class="jump"')[2].partition("</nav>")[0]
+    assert all("were unique" not in one.read_text() for one in window.folder.glob("patients-release/**/report.html"))
 
 
 def test_releases_side_by_side(with_releases):
