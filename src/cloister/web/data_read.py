@@ -80,6 +80,11 @@ class ColumnFacts:
     forms: tuple[str, ...] = ()
     signs: tuple[IdentifierSign, ...] = ()
 
+    @property
+    def suggested(self) -> str | None:
+        """The role that evidence suggests; None where there is none, or it is not sure."""
+        return None if self.guess is None or self.guess.sureness == "not sure" else self.guess.role
+
 
 @dataclass(frozen=True)
 class FirstRecords:
