@@ -18,7 +18,8 @@ from cloister.evidence.column import Column, Guess
 from cloister.evidence.hierarchies import propose_hierarchy
 from cloister.evidence.table import guess_table
 from cloister.exploration.running import files_named
-from cloister.hierarchy import Hierarchy, preview
+from cloister.hierarchy import CutHierarchy, Hierarchy, preview
+from cloister.hierarchy.cut_preview import CountedNumbers, preview_cuts
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import Source, as_text, sha256
 from cloister.io.query import file_of, is_address, is_file_of_sql
@@ -194,10 +195,22 @@ class DataRead:
             def make() -> tuple[LevelPreview, ...]:
                 table, request = self._table(state, part)
                 hierarchy = request.quasi_identifiers[column].hierarchy
-                counted = as_text(table.frame[column]).value_counts(name="n")
-                return preview(hierarchy, dict(counted.iter_rows()), column)
+                records = self.counts(table.frame[column], stamp)
+                if isinstance(hierarchy, CutHierarchy):
+                    key = f"numbers {column} {stamp}"
+                    counted = self._once(key, lambda: CountedNumbers.of(records), is_small=True)
+                    found = None if counted is None else preview_cuts(hierarchy, counted, column)
+                    if found is not None:
+                        return found
+                return preview(hierarchy, {value or None: count for value, count in records.items()}, column)
 
-            key = f"levels {column} {version_of(state.text)} {stamp_of(state.path.parent, source)}"
+            stamp = stamp_of(state.path.parent, source)
+            key = f"levels {column} {version_of(state.text)} {stamp}"
+            return self._once(key, make, is_small=True)
+
+    def remember(self, key: str, make: Callable[[], Made]) -> Made:
+        """Return what was made for a key, or is made now; a key says all that it is made of."""
+        with self._lock:
             return self._once(key, make, is_small=True)
 
     def counts(self, column: pl.Series, stamp: str) -> Mapping[str, int]:
@@ -206,8 +219,7 @@ class DataRead:
         def make() -> Mapping[str, int]:
             return dict(as_text(column).fill_null("").value_counts(sort=False, name="records").iter_rows())
 
-        with self._lock:
-            return self._once(f"counts {column.name} {stamp}", make, is_small=True)
+        return self.remember(f"counts {column.name} {stamp}", make)
 
     def propose(self, folder: Path, called: str, source: FileSource, column: str) -> str:
         """Return the hierarchy that the content of a column suggests."""
