@@ -378,7 +378,7 @@ def test_all_combinations_are_drawn(window):
     """A lattice of a few hundred is drawn whole, and its best safe ones are listed."""
     _, job = made(window)
     page = window.get("/levels", job=job).text
-    count = int(re.search(r"of ([\d,]+) satisfy the privacy models", page)[1].replace(",", ""))
+    count = int(re.search(r"of ([\d,]+) combinations satisfy", page)[1].replace(",", ""))
 
     assert page.count("<circle class=") - page.count('class="ring"') == count
 
