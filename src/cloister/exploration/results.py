@@ -14,7 +14,7 @@ from cloister.errors import InputError, Message, NoSafeRelease, setting
 from cloister.io import is_taken, write_private
 from cloister.io.write import cannot_write
 from cloister.report import ReportPage, render_exploration
-from cloister.report.chart import Placed, Scatter, scatter
+from cloister.report.chart import Parallel, Placed, Scatter, parallel, scatter, with_areas
 from cloister.report.plots import plot_trade_off
 from cloister.results import Figures as Content
 from cloister.settings.constraints import Interval, OneOf, check_value
@@ -250,6 +250,7 @@ class Exploration:
 
 
 RISK_AND_LOSS = "highest risk", "loss"
+FIGURES_SHOWN = ("guarantee", "risk", "released", "suppressed")
 
 
 def exploration_page(exploration: Exploration, source: str = "") -> str:
@@ -266,28 +267,69 @@ def select_compared(facts: Content) -> list[Placed]:
     taken = facts["recommendation"]["number"]
     return [
         Placed(
-            str(row["number"]), row["figures"]["risk"], row["compared_by"], row["on_frontier"], row["number"] == taken
+            str(row["number"]),
+            row["figures"]["risk"],
+            row["compared_by"],
+            row["on_frontier"],
+            row["number"] == taken,
+            in_words(row["setting"]),
         )
         for row in facts["settings"]
         if row["figures"] and row["figures"]["risk"] is not None and row["compared_by"] is not None
     ]
 
 
-def pictures(facts: Content) -> dict[str, Scatter]:
+def pictures(facts: Content) -> dict[str, Scatter | Parallel]:
     """Return the pictures of an exploration by title, from its record; settings without a figure are omitted.
 
-    Risk against loss, and, where settings differ in k, how many records each keeps.
+    Risk against loss; where settings differ in k, how many records each keeps; where they differ in several values,
+    all of these.
     """
     compared, taken = select_compared(facts), facts["recommendation"]["number"]
     kept = [
-        Placed(str(row["number"]), row["setting"]["k"], row["figures"]["released"], False, row["number"] == taken)
+        Placed(
+            str(row["number"]),
+            row["setting"]["k"],
+            row["figures"]["released"],
+            False,
+            row["number"] == taken,
+            in_words(row["setting"]),
+        )
         for row in facts["settings"]
         if row["figures"] and "k" in row["setting"] and isinstance(row["figures"]["released"], int)
     ]
-    shown = {"Risk against loss; lower is better in both": scatter(compared, *RISK_AND_LOSS)} if compared else {}
+    shown: dict[str, Scatter | Parallel] = {}
+    if compared:
+        shown["Risk against loss; lower is better in both"] = scatter(compared, *RISK_AND_LOSS)
     if len({one.across for one in kept}) > 1:
-        shown["Records kept, by k"] = scatter(kept, "k", "records released")
-    return shown
+        shown["Records kept, by k"] = with_areas(scatter(kept, "k", "records released", is_named=False))
+    by_number = {str(row["number"]): flat_setting(row["setting"]) for row in facts["settings"]}
+    names = list(dict.fromkeys(name for one in compared for name in by_number[one.label]))
+    lines = parallel([(one, [by_number[one.label].get(name, "-") for name in names]) for one in compared], names)
+    return shown if lines is None else {**shown, "Settings side by side": lines}
+
+
+def flat_setting(setting: Setting) -> dict[str, str]:
+    """Return the values of a setting as words; each column of a value by column has its own, as ``levels.age``."""
+    found: dict[str, str] = {}
+    for key, value in setting.items():
+        if isinstance(value, Mapping):
+            found |= {f"{key}.{column}": word_of(one) for column, one in value.items()}
+        else:
+            found[key] = word_of(value)
+    return found
+
+
+def settings_as_rows(facts: Content) -> list[list[object]]:
+    """Return what the pictures of an exploration show, as rows of a table under their names."""
+    flat = [flat_setting(row["setting"]) for row in facts["settings"]]
+    names, taken = list(dict.fromkeys(name for one in flat for name in one)), facts["recommendation"]["number"]
+    rows: list[list[object]] = [["setting", *names, *FIGURES_SHOWN, "loss", "on_frontier", "recommended"]]
+    for row, one in zip(facts["settings"], flat, strict=True):
+        figures = row["figures"] or dict.fromkeys(FIGURES_SHOWN)
+        own = [row["number"], *(one.get(name) for name in names), *(figures[name] for name in FIGURES_SHOWN)]
+        rows.append([*own, row["compared_by"], row["on_frontier"], row["number"] == taken])
+    return rows
 
 
 def summed_up(outcomes: Sequence[Outcome], rule: Rule, risk_limit: float | None) -> Exploration:

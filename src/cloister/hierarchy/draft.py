@@ -1,7 +1,10 @@
 """A hierarchy that is edited by hand: items are grouped, groups are named and taken apart, and levels always nest."""
 
+import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT
@@ -42,6 +45,11 @@ class HierarchyDraft:
         """Return the draft of a legal hierarchy."""
         return cls(tuple(tuple(row) for row in rows))
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """What identifies the state of the draft."""
+        return hashlib.sha256(repr(self.rows).encode()).hexdigest()[:16]
+
     @property
     def n_levels(self) -> int:
         """The number of levels between the values and the root."""
@@ -49,16 +57,17 @@ class HierarchyDraft:
 
     def groups(self, level: int, records: Mapping[str, int]) -> list[DraftGroup]:
         """Return the groups of a level, from 1, in the order of the rows; ``records``: of each value."""
-        found: dict[str, dict[str, int]] = {}
+        found: dict[str, dict[str, int]] = defaultdict(dict)
         for row in self.rows:
-            items = found.setdefault(row[level], {})
-            items[row[level - 1]] = items.get(row[level - 1], 0) + records.get(row[0], 0)
+            items, item = found[row[level]], row[level - 1]
+            items[item] = items.get(item, 0) + records.get(row[0], 0)
         return [DraftGroup(label, tuple(items.items())) for label, items in found.items()]
 
     def put_together(self, level: int, items: Collection[str], name: str) -> "HierarchyDraft":
         """Group items of a level under a name; a group of that name is joined."""
         self._require(level)
-        chosen = [row for row in self.rows if row[level - 1] in items]
+        wanted = frozenset(items)
+        chosen = [row for row in self.rows if row[level - 1] in wanted]
         if not chosen:
             raise InputError("No value is selected. Select the values or groups that belong together.")
         if not name.strip():
@@ -71,6 +80,7 @@ class HierarchyDraft:
     def take_apart(self, level: int, items: Collection[str]) -> "HierarchyDraft":
         """Make a group of its own of each item."""
         self._require(level)
+        items = frozenset(items)
         named = {row[level] for row in self.rows if row[level] in items and row[level - 1] != row[level]}
         if named:
             raise InputError(f"{len(named)} of the groups are called like one of their values. Rename them first.")

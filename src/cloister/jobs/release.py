@@ -19,7 +19,17 @@ import polars as pl
 from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
 from cloister.release.folder import hashes_of, is_release, json_bytes, read_figures, read_manifest, report_json
-from cloister.release.head import FIGURES, MANIFEST, README, REPORT, REPORTS, SCRIPT, WITHOUT_RECORDS, same
+from cloister.release.head import (
+    FIGURES,
+    MANIFEST,
+    README,
+    REPORT,
+    REPORTS,
+    SCRIPT,
+    WITHOUT_RECORDS,
+    read_section,
+    same,
+)
 from cloister.release.manifest import outline_of, parse_manifest
 from cloister.release.release import is_internal
 from cloister.report import render_job, render_readme
@@ -184,8 +194,26 @@ def finish_job(
 
 def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manifest]) -> dict[str, bytes]:
     """Return the report of a job and its figures, by file name."""
-    read = {name: (parse_manifest(one), read_figures(folder / name)) for name, one in manifests.items()}
-    warnings = warnings_of_job(read)
-    page = render_job(job, job.name, read, warnings, promised=SENTENCES, not_promised=NOT_PROMISED)
+    page, warnings = _page_of_job(folder, job, manifests, {})
     numbers = report_json(job, warnings, parts_shown(folder, manifests))
     return {REPORT: page.encode(), FIGURES: json_bytes(numbers), README: render_readme(job)}
+
+
+def report_with_originals(folder: Path, before: Mapping[str, Mapping[str, int]]) -> str | None:
+    """Return the report of the release of a job with the class sizes of the originals of parts, for the custodian."""
+    job, _ = read_section(JobManifest, manifest := read_manifest(folder))
+    if job is None:
+        return None
+    return _page_of_job(folder, job, {name: read_manifest(folder / name) for name in part_names(manifest)}, before)[0]
+
+
+def _page_of_job(
+    folder: Path, job: JobManifest, manifests: Mapping[str, Manifest], before: Mapping[str, Mapping[str, int]]
+) -> tuple[str, list[str]]:
+    """Return the page of the report of a job, and its warnings."""
+    read = {name: (parse_manifest(one), read_figures(folder / name)) for name, one in manifests.items()}
+    for name, sizes in before.items():
+        manifest, figures = read[name]
+        read[name] = manifest, {**figures, "class_sizes": figures["class_sizes"] | {"before": sizes}}
+    warnings = warnings_of_job(read)
+    return render_job(job, job.name, read, warnings, promised=SENTENCES, not_promised=NOT_PROMISED), warnings

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cloister.results import Figures
 
@@ -172,7 +172,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A scatter plot: names of both axes, points, the frontier as a path, and marks (label, position)."""
+    """A scatter plot: names of both axes, points, the frontier as a path, marks (label, position), filled areas."""
 
     names: tuple[str, str]
     dots: tuple[Dot, ...]
@@ -185,6 +185,7 @@ class Scatter:
     bottom: int = TOP + HIGH
     width: int = PICTURE_WIDTH
     height: int = PICTURE_HEIGHT
+    areas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -196,10 +197,14 @@ class Placed:
     upwards: float
     on_frontier: bool
     recommended: bool = False
+    words: str = ""  # what it is, besides its label
 
 
-def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
-    """Return a scatter plot of releases or settings, with these names of the axes."""
+def scatter(rows: Sequence[Placed], across: str, upwards: str, *, is_named: bool = True) -> Scatter:
+    """Return a scatter plot of releases or settings, with these names of the axes.
+
+    ``is_named``: write names beside points, and join those of the frontier
+    """
     along, high = _marks([row.across for row in rows]), _marks([row.upwards for row in rows])
 
     def x(value: float) -> float:
@@ -209,21 +214,128 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
         return round(TOP + HIGH * (1 - value / high[-1]), 1)
 
     spots = [(x(row.across), y(row.upwards)) for row in rows]
+    names = _label_points(rows, spots) if is_named else [""] * len(rows)
     dots = tuple(
         Dot(
             row.label,
-            f"{across} {row.across:.4g}, {upwards} {row.upwards:.4g}",
+            f"{row.words}{'; ' * bool(row.words)}{across} {row.across:.4g}, {upwards} {row.upwards:.4g}",
             *spot,
             row.on_frontier,
             row.recommended,
             written,
         )
-        for row, spot, written in zip(rows, spots, _label_points(rows, spots), strict=True)
+        for row, spot, written in zip(rows, spots, names, strict=True)
     )
-    best = sorted((dot.x, dot.y) for dot in dots if dot.on_frontier)
+    best = sorted((dot.x, dot.y) for dot in dots if dot.on_frontier and is_named)
     path = " ".join(f"{'L' if place else 'M'}{x} {y}" for place, (x, y) in enumerate(best))
     marks = tuple((f"{mark:,g}", x(mark)) for mark in along), tuple((f"{mark:,g}", y(mark)) for mark in high)
     return Scatter((across, upwards), dots, path, *marks)
+
+
+def with_areas(picture: Scatter) -> Scatter:
+    """Return a scatter plot with the areas below the highest and below the lowest points, as both go across."""
+    areas = []
+    for furthest in (min, max):  # y is measured from above
+        edge = {dot.x: furthest(one.y for one in picture.dots if one.x == dot.x) for dot in picture.dots}
+        line = " ".join(f"L{x} {y}" for x, y in sorted(edge.items()))
+        areas.append(f"M{min(edge)} {picture.bottom} {line} L{max(edge)} {picture.bottom} Z")
+    return replace(picture, areas=tuple(areas))
+
+
+AXIS_GAP, AXIS_SIDE, AXES_WIDE, MOST_AXES, MOST_MARKS, AXIS_LETTERS = 112, 64, 600, 9, 12, 16
+"""Of parallel coordinates: how far axes are apart, at least, the room beside and between the outer ones, and how
+much they show."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of parallel coordinates: its name, place and marks (label, position)."""
+
+    name: str
+    x: float
+    marks: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Course:
+    """A line across all axes."""
+
+    name: str
+    says: str
+    path: str
+    on_frontier: bool
+    recommended: bool
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """A picture of settings with more than two figures: each is a line across parallel axes."""
+
+    axes: tuple[Axis, ...]
+    lines: tuple[Course, ...]
+    width: int
+    top: int = TOP + 14
+    bottom: int = TOP + HIGH
+    height: int = TOP + HIGH + 20
+
+
+def parallel(rows: Sequence[tuple[Placed, Sequence[str]]], names: Sequence[str]) -> Parallel | None:
+    """Return settings as lines: an axis for each value that differs, and for both figures of `Placed`.
+
+    ``rows``: each with its values, in the order of their ``names``; ``Placed`` has risk and loss
+    Returns None where fewer than two values differ.
+    """
+    differing = [place for place in range(len(names)) if len({values[place] for _, values in rows}) > 1][:MOST_AXES]
+    if len(differing) < 2:
+        return None
+    drawn = [(names[place], *along_words([values[place] for _, values in rows])) for place in differing]
+    drawn.append(("highest risk", *along_figures([row.across for row, _ in rows])))
+    drawn.append(("information loss", *along_figures([row.upwards for row, _ in rows])))
+    gap = max(AXIS_GAP, AXES_WIDE // (len(drawn) - 1))
+    axes = tuple(Axis(shorten(name), AXIS_SIDE + gap * number, marks) for number, (name, marks, _) in enumerate(drawn))
+    lines = [
+        Course(
+            row.label,
+            "; ".join(f"{names[place]} {values[place]}" for place in differing)
+            + f"; highest risk {row.across:.4g}; information loss {row.upwards:.4g}",
+            "M" + " L".join(f"{axis.x} {heights[number]}" for axis, (_, _, heights) in zip(axes, drawn, strict=True)),
+            row.on_frontier,
+            row.recommended,
+        )
+        for number, (row, values) in enumerate(rows)
+    ]
+    lines.sort(key=lambda line: (line.recommended, line.on_frontier))  # what matters is drawn last, on top
+    return Parallel(axes, tuple(lines), 2 * AXIS_SIDE + gap * (len(axes) - 1))
+
+
+def along_words(words: Sequence[str]) -> tuple[tuple[tuple[str, float], ...], list[float]]:
+    """Return the marks of an axis with a place for each word, in order, and where each of these words is."""
+    order = sorted({*words}, key=by_number)
+    height = (Parallel.bottom - Parallel.top) / (len(order) - 1)
+    at = {word: round(Parallel.bottom - height * place, 1) for place, word in enumerate(order)}
+    shown = order if len(order) <= MOST_MARKS else [order[0], order[-1]]
+    return tuple((shorten(word), at[word]) for word in shown), [at[word] for word in words]
+
+
+def along_figures(figures: Sequence[float]) -> tuple[tuple[tuple[str, float], ...], list[float]]:
+    """Return the round marks of an axis of figures, and where each of these is."""
+    scale = _marks(figures)
+    height = (Parallel.bottom - Parallel.top) / scale[-1]
+    at = [round(Parallel.bottom - height * one, 1) for one in (*scale, *figures)]
+    return tuple(zip((f"{mark:,g}" for mark in scale), at, strict=False)), at[len(scale) :]
+
+
+def by_number(word: str) -> tuple[float, str]:
+    """Return the place of a word in an order: numbers first, by size."""
+    try:
+        return float(word), word
+    except ValueError:
+        return math.inf, word
+
+
+def shorten(word: str) -> str:
+    """Return a word that fits beside an axis."""
+    return word if len(word) <= AXIS_LETTERS else f"{word[: AXIS_LETTERS - 1]}\u2026"
 
 
 def _label_points(rows: Sequence[Placed], spots: Sequence[tuple[float, float]]) -> list[str]:

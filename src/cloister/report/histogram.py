@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-WIDTH, HEIGHT, BELOW, SIDE = 640, 150, 22, 20
-"""Of the field of bars: its size, the room for marks below, and at both sides."""
+WIDTH, HEIGHT, BELOW, LEFT, SIDE = 640, 150, 22, 64, 20
+"""Of the field of bars: its size, and the room for marks below, at the left and at the right."""
 
-BINS, MARKS, NEARLY_ALL = 40, 8, 0.98
+BINS, MARKS, COUNTS, NEARLY_ALL = 40, 8, 5, 0.98
 LEAST_SPREAD, LARGEST = 1e-9, 1e15
 """Of numbers that can be drawn: their range as a share of the largest, and their size."""
 
@@ -20,13 +20,14 @@ class NumberHistogram:
 
     bars: tuple[tuple[float, float, float], ...]
     marks: tuple[tuple[str, float], ...]
+    counts: tuple[tuple[str, float], ...]  # marks of the axis of records as (text, y)
     low: float
     high: float
     step: float
-    left: int = SIDE
-    right: int = SIDE + WIDTH
+    left: int = LEFT
+    right: int = LEFT + WIDTH
     bottom: int = HEIGHT
-    width: int = WIDTH + 2 * SIDE
+    width: int = LEFT + WIDTH + SIDE
     height: int = HEIGHT + BELOW
 
     def x(self, number: float) -> float:
@@ -60,11 +61,14 @@ def histogram_of(records: Mapping[str, int]) -> NumberHistogram | None:
     heights, _ = np.histogram(numbers, bins, (low, high), weights=counts)
     wide = WIDTH / bins
     bars = tuple(
-        (round(SIDE + place * wide, 1), round(wide - 1, 1), round(HEIGHT * 0.95 * float(one) / max(heights), 1))
+        (round(LEFT + place * wide, 1), round(wide - 1, 1), round(HEIGHT * 0.95 * float(one) / max(heights), 1))
         for place, one in enumerate(heights)
     )
     fine = max(_round_step(step / 50), 1.0 if (numbers == np.floor(numbers)).all() else 0.0)
-    found = NumberHistogram(bars, (), low, high, fine)
+    high_step = max(1.0, _round_step(max(heights) / COUNTS))
+    counted = [high_step * place for place in range(int(max(heights) / high_step) + 1)]
+    upwards = tuple((f"{one:,.0f}", round(HEIGHT * (1 - 0.95 * one / max(heights)), 1)) for one in counted)
+    found = NumberHistogram(bars, (), upwards, low, high, fine)
     marks = [low + step * place for place in range(round((high - low) / step) + 1)]
     return replace(found, marks=tuple((f"{mark:,.10g}", found.x(mark)) for mark in marks))
 

@@ -234,12 +234,17 @@ def _sections(
     *,
     level: int = 2,
     prefix: str = "",
+    part: str | None = None,
 ) -> "Markup":
-    """Return the seven sections and the annex of the report of a release, in HTML."""
+    """Return the seven sections and the annex of the report of a release, in HTML.
+
+    ``part``: return the row of this part in the table of all parts instead, with the blocks of the first section
+    """
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
     template = environment().get_template(FORMS[manifest.form].page)
-    return Markup(template.render(m=manifest, f=figures or {}, x=exact, n=level, at=prefix, warnings=warnings))  # noqa: S704
+    shown = {"m": manifest, "f": figures or {}, "x": exact, "n": level, "at": prefix, "warnings": warnings}
+    return Markup(template.render(**shown, as_row=part is not None, part=part))  # noqa: S704
 
 
 def render_job(
@@ -267,13 +272,14 @@ def render_job(
         )
         for name, part in parts.items()
     }
+    rows = [_sections(*one, level=3, prefix=f"{anchors[part]}-", part=part) for part, one in parts.items()]
     return (
         environment()
         .get_template(JOB)
         .render(
             j=job,
             parts=sections,
-            manifests={name: part for name, (part, _) in parts.items()},
+            rows=rows,
             anchors=anchors,
             title=f"Release report: {name}",
             foot=foot_of(f"Release report: {name}", *(manifest for manifest, _ in parts.values())),

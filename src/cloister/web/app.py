@@ -117,7 +117,8 @@ class Application:
     drafts: dict[str, "HierarchyDraft"] = field(
         default_factory=dict, repr=False
     )  # hierarchies edited and not yet saved
-    before: dict[str, Mapping[str, int]] = field(default_factory=dict, repr=False)  # class sizes of originals
+    # class sizes of the original of each part
+    before: dict[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict, repr=False)
 
     def keep_draft(self, key: str, draft: "HierarchyDraft", most: int) -> None:
         """Keep the draft of a hierarchy; of more than ``most`` the oldest is forgotten."""
@@ -201,8 +202,10 @@ PAGES = {
     "POST /explore": "explore_pages.start_exploring",
     "GET /explored": "explore_pages.show_exploration",
     "POST /explored": "explore_pages.take",
+    "GET /explored/picture": "explore_pages.picture",
     "GET /levels": "level_pages.levels",
     "POST /levels": "level_pages.fix_levels",
+    "GET /levels/picture": "level_pages.picture",
     "POST /levels/measure": "level_pages.measure",
     "POST /levels/around": "level_pages.around",
     "GET /release": "release_pages.release",

@@ -14,11 +14,8 @@ from starlette.responses import RedirectResponse, Response
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import compare_manifests, manifests_in, rows_of
 from cloister.io import sha256, write_private
-from cloister.jobs.manifest import only_part
-from cloister.release.folder import read_figures, read_manifest
+from cloister.jobs.release import report_with_originals
 from cloister.release.head import MANIFEST, REPORT
-from cloister.release.manifest import parse_manifest
-from cloister.report import render_report
 from cloister.results import Verdict
 from cloister.settings.declaration import Given
 from cloister.verification.folder import verify_folder
@@ -29,6 +26,7 @@ from .job_state import load_job
 
 ANCHOR = re.compile(r'id="([^"]*)s1"')
 MAIN = re.compile(r"<main>(.*)</main>", re.DOTALL)
+PART = re.compile(r'<section class="part" aria-labelledby="part-([^"]*)"')
 WIDTH = re.compile(r'class="bar" style="width:([0-9]+)(?:\.[0-9]+)?%"')
 STYLE = re.compile(r' style="[^"]*"')
 SIGNED = ".sign-off.json"
@@ -83,20 +81,6 @@ def _report(page: str) -> tuple[Markup, Markup]:
     return Markup(first + end), Markup(rest)  # noqa: S704  # the report was rendered with its values escaped
 
 
-def _compared(visit: RequestContext, folder: Path) -> str | None:
-    """The report of a table with the class sizes of its original, if this application made it of it; else None.
-
-    For the custodian alone: it is shown, and never written into the release.
-    """
-    before = visit.app.before.get(key_of(folder))
-    if before is None:
-        return None
-    part = only_part(folder)
-    figures = read_figures(part)
-    sizes = figures["class_sizes"] | {"before": before}
-    return render_report(parse_manifest(read_manifest(part)), figures | {"class_sizes": sizes})
-
-
 def check(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Verify a release, and show its report."""
     place = visit.say("release")
@@ -105,13 +89,15 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     hashes = hashes_of(folder)
     parts = {} if visit.app.release is not None or found.failures else _parts(folder)
     job = job_of(visit, folder) if parts else ""
-    compared = _compared(visit, folder) if parts else None
+    # class sizes of originals, if this application made the release of them: shown, and never written into it
+    before = visit.app.before.get(key_of(folder)) if parts else None
+    compared = report_with_originals(folder, before) if before else None
     page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
     first, rest = _report(page)
     anchor = ANCHOR.search(page)
     return visit.shown(
         "check", status, name=folder.name, place=place, found=found, first=first, rest=rest,
-        is_compared=compared is not None, at="" if anchor is None else anchor[1],
+        is_compared=compared is not None, at="" if anchor is None else anchor[1], sections=PART.findall(page),
         decisions=_read_decisions(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem,
         digest=digest_of(hashes), parts=parts, job=job,
         files=[name for name, _ in visit.app.folder.look().data] if parts else [],

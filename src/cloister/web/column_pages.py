@@ -9,7 +9,7 @@ from cloister.jobs.job import CLAIMS
 from cloister.settings.declaration import Given, Keywords
 
 from .app import RequestContext, status_of
-from .columns_table import ROLES, SORTS, ColumnsView, alerts_of, bars_after, counts_of, rows_of
+from .columns_table import ROLES, SORTS, SUGGESTED, ColumnsView, alerts_of, bars_after, counts_of, rows_of
 from .data_pages import job_page, read_part, read_places, save_job, seen_or_refuse, source_of
 from .data_read import FirstRecords
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
@@ -31,8 +31,8 @@ SINGLE_ROLES = ("id", "patient", "codes")
 """Roles that one column at most has."""
 
 
-def role_of(state: JobState, part: str, column: str, guess: str) -> str:
-    """Return the role of a column in a job, or the suggested role if the job has none."""
+def role_of(state: JobState, part: str, column: str) -> str:
+    """Return the role of a column in a job; "" while it is undecided."""
     section = state.section(part)
     source = state.content["sources"][section["source"]]
     if column == source.get("id"):
@@ -45,16 +45,13 @@ def role_of(state: JobState, part: str, column: str, guess: str) -> str:
             return key
     if column in section.get("qi", {}) or f"{column}=quasi-identifier" in section.get("undecided", ()):
         return "quasi-identifier"
-    is_new = not any(section.get(key) for key in ("qi", *LISTS))
-    return guess if is_new else ""
+    return ""
 
 
 def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
     """The role of each column: of the form, with the change that a button of it makes, else of the job."""
     if not visit.form:
-        guesses = [one.guess.role if one.guess and one.guess.role in ROLES else "" for one in sample.columns]
-        named = zip(sample.columns, guesses, strict=True)
-        return [role_of(visit.state, visit.part, one.name, guess) for one, guess in named]
+        return [role_of(visit.state, visit.part, one.name) for one in sample.columns]
     chosen = _read_roles(visit, sample)
     role, _, places = visit.say("fix").partition(":")
     changed = places.split(",") if places else []
@@ -62,7 +59,8 @@ def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
         role = visit.say("set-role")
         changed = visit.every("selected") if visit.say("set") == "selected" else visit.say("shown").split(",")
     for place in _places(changed, sample):
-        chosen[place] = role if role in ROLES else chosen[place]
+        own = sample.columns[place].suggested if role == SUGGESTED else role
+        chosen[place] = own if own in ROLES else chosen[place]
     return chosen
 
 
@@ -87,7 +85,7 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
     viewed = f"{view.find}|{view.show}|{view.sort}"
     shown = _places(visit.say("shown").split(","), sample) if visit.form and visit.say("viewed") == viewed else []
     rows = rows_of(sample.columns, chosen, hierarchies, bulk, view, shown)
-    saved = [role_of(visit.state, visit.part, one.name, "") for one in sample.columns]
+    saved = [role_of(visit.state, visit.part, one.name) for one in sample.columns]
     beside, unread = compare_release(visit) if visit.say("after") else (None, "")
     refused = visit.every("refused")
     selected = set() if visit.say("set") else set(visit.every("selected"))

@@ -24,6 +24,9 @@ ROLES = {
     "patient": "id, several rows each",
     "codes": "codes, protected too",
 }
+SUGGESTED = "suggested"
+"""In place of a role: the suggested one of each column."""
+
 RECORDED = ("sensitive", "keep")
 """Roles whose columns are released as recorded."""
 
@@ -166,17 +169,20 @@ def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = (
     drop, quasi = {"drop": "Do not release"}, {"quasi-identifier": "Make quasi-identifiers"}
     undecided = [row for row in rows if not row.role]
     if undecided and not bulk:
-        fixes = {**drop, **quasi, "sensitive": "Release as recorded"}
+        suggested = (
+            {SUGGESTED: "Use the suggested roles"} if any(row.facts.suggested in ROLES for row in undecided) else {}
+        )
+        fixes = {**suggested, **drop, **quasi, "sensitive": "Release as recorded"}
         yield _alert(undecided, "undecided. Nothing is released until each column has a role", fixes)
     recorded = [row for row in rows if (row.role or bulk) in RECORDED]
     stopping = [row for row in recorded if row.facts.name in refused]
     if stopping:
         yield _alert(stopping, "released as recorded in the last run, which refused that", drop | quasi)
     recorded = [row for row in recorded if row not in stopping]
-    identifying = [row for row in recorded if _has_sign(row.facts) or _suggests(row, "drop")]
+    identifying = [row for row in recorded if _has_sign(row.facts) or row.facts.suggested == "drop"]
     if identifying:
         yield _alert(identifying, "released as recorded, with signs of identifiers", drop)
-    known = [row for row in recorded if row not in identifying and _suggests(row, "quasi-identifier")]
+    known = [row for row in recorded if row not in identifying and row.facts.suggested == "quasi-identifier"]
     if known:
         yield _alert(known, "released as recorded, though outsiders may know the values", quasi)
     unique = [row for row in recorded if row not in [*identifying, *known] and row.facts.alone > MOSTLY]
@@ -200,11 +206,6 @@ def bars_after(rows: Sequence[ColumnRow], beside: Beside | None) -> dict[str, tu
             shares = [(before, after) for _, before, after, *_ in beside.asked[name].rows()]
             found[name] = (tuple(before for before, _ in shares), tuple(after for _, after in shares))
     return found
-
-
-def _suggests(row: ColumnRow, role: str) -> bool:
-    guess = row.facts.guess
-    return guess is not None and guess.role == role and guess.sureness != "not sure"
 
 
 def _alert(rows: Sequence[ColumnRow], text: str, fixes: Mapping[str, str]) -> ColumnAlert:

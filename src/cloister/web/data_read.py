@@ -18,7 +18,8 @@ from cloister.evidence.column import Column, Guess
 from cloister.evidence.hierarchies import propose_hierarchy
 from cloister.evidence.table import guess_table
 from cloister.exploration.running import files_named
-from cloister.hierarchy import Hierarchy, preview
+from cloister.hierarchy import CutHierarchy, Hierarchy, preview
+from cloister.hierarchy.cut_preview import CountedNumbers, preview_cuts
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import Source, as_text, sha256
 from cloister.io.query import file_of, is_address, is_file_of_sql
@@ -79,6 +80,11 @@ class ColumnFacts:
     bars: tuple[int, ...] = ()  # records by values, as a small picture shows them
     forms: tuple[str, ...] = ()
     signs: tuple[IdentifierSign, ...] = ()
+
+    @property
+    def suggested(self) -> str | None:
+        """The role that evidence suggests; None where there is none, or it is not sure."""
+        return None if self.guess is None or self.guess.sureness == "not sure" else self.guess.role
 
 
 @dataclass(frozen=True)
@@ -189,10 +195,22 @@ class DataRead:
             def make() -> tuple[LevelPreview, ...]:
                 table, request = self._table(state, part)
                 hierarchy = request.quasi_identifiers[column].hierarchy
-                counted = as_text(table.frame[column]).value_counts(name="n")
-                return preview(hierarchy, dict(counted.iter_rows()), column)
+                records = self.counts(table.frame[column], stamp)
+                if isinstance(hierarchy, CutHierarchy):
+                    key = f"numbers {column} {stamp}"
+                    counted = self._once(key, lambda: CountedNumbers.of(records), is_small=True)
+                    found = None if counted is None else preview_cuts(hierarchy, counted, column)
+                    if found is not None:
+                        return found
+                return preview(hierarchy, {value or None: count for value, count in records.items()}, column)
 
-            key = f"levels {column} {version_of(state.text)} {stamp_of(state.path.parent, source)}"
+            stamp = stamp_of(state.path.parent, source)
+            key = f"levels {column} {version_of(state.text)} {stamp}"
+            return self._once(key, make, is_small=True)
+
+    def remember(self, key: str, make: Callable[[], Made]) -> Made:
+        """Return what was made for a key, or is made now; a key says all that it is made of."""
+        with self._lock:
             return self._once(key, make, is_small=True)
 
     def counts(self, column: pl.Series, stamp: str) -> Mapping[str, int]:
@@ -201,8 +219,7 @@ class DataRead:
         def make() -> Mapping[str, int]:
             return dict(as_text(column).fill_null("").value_counts(sort=False, name="records").iter_rows())
 
-        with self._lock:
-            return self._once(f"counts {column.name} {stamp}", make, is_small=True)
+        return self.remember(f"counts {column.name} {stamp}", make)
 
     def propose(self, folder: Path, called: str, source: FileSource, column: str) -> str:
         """Return the hierarchy that the content of a column suggests."""
@@ -285,13 +302,13 @@ class DataRead:
             raise InputError("This page is about tables that are read into memory.")
         return prepared.source, prepared.request
 
-    def class_sizes(self, state: JobState) -> tuple[str, Mapping[str, int]] | None:
-        """Return the class sizes of the table of a job as recorded, in bands, with the stamp of its file.
+    def class_sizes(self, state: JobState, part: str) -> tuple[str, Mapping[str, int]] | None:
+        """Return the class sizes of the table of a part as recorded, in bands, with the stamp of its file.
 
-        None for a job of several parts, another shape, or a table in which a patient has several records.
+        None for another shape, or a table in which a patient has several records.
         """
-        (part, *others), job = state.job.parts, state.job
-        if others or job.parts[part].shape != "table":
+        job = state.job
+        if job.parts[part].shape != "table":
             return None
         with self.at(state.path.parent):
             table, request = self._table(state, part)

@@ -24,7 +24,7 @@ from .app import RequestContext, status_of
 from .data_pages import job_page, read_part
 from .forms import in_words
 from .hierarchy_pages import preview_of, reduce_to, split_bounds
-from .job_state import Conflict, version_of
+from .job_state import Conflict
 
 MOST_VALUES, MOST_DRAFTS = 100_000, 20
 LEAST_FIELDS, MOST_LEVELS, MOST_CUTS = 3, 12, 200
@@ -59,13 +59,17 @@ def _edited(visit: RequestContext) -> Edited:
         raise InputError("The quasi-identifiers changed after this page was opened. Go back to the hierarchies.")
     name, spec = rows[place]
     # other columns do not matter here, even if their hierarchies are wrong
-    prepared = visit.app.data.prepared(state.with_content(reduce_to(visit, name, str(spec))), visit.part)
-    assert isinstance(prepared, TableInMemory)
-    stamp = read_part(visit).stamp
-    records = visit.app.data.counts(prepared.source.frame[name], stamp)
-    hierarchy = prepared.request.quasi_identifiers[name].hierarchy
+    reduced, stamp = state.with_content(reduce_to(visit, name, str(spec))), read_part(visit).stamp
     key = f"{state.path}|{visit.part}|{name}|{spec}|{stamp}"
-    return Edited(name, place, str(spec), records, histogram_of(records), hierarchy, prepared.request.k, key)
+
+    def made() -> Edited:
+        prepared = visit.app.data.prepared(reduced, visit.part)
+        assert isinstance(prepared, TableInMemory)
+        records = visit.app.data.counts(prepared.source.frame[name], stamp)
+        hierarchy = prepared.request.quasi_identifiers[name].hierarchy
+        return Edited(name, place, str(spec), records, histogram_of(records), hierarchy, prepared.request.k, key)
+
+    return visit.app.data.remember(f"edited {place} {reduced.version} {key}", made)
 
 
 def edit(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
@@ -154,11 +158,15 @@ def _draft(visit: RequestContext, own: Edited) -> HierarchyDraft:
             f"The column has {len(own.records):,} values, more than the {MOST_VALUES:,} that are edited here. Write a "
             "file of the hierarchy with cloister hierarchy build, and name it."
         )
-    bound = own.hierarchy.bind(own.name, [value or None for value in sorted(own.records)])
-    if bound.labels[0] != bound.values:
-        raise InputError("The hierarchy has open groups at its ends (top or bottom). Use cut points instead.")
-    draft = HierarchyDraft.of([[label or "" for label in row] for row in zip(*bound.labels, strict=True)])
-    return draft if draft.n_levels else draft.add_level()
+
+    def made() -> HierarchyDraft:
+        bound = own.hierarchy.bind(own.name, [value or None for value in sorted(own.records)])
+        if bound.labels[0] != bound.values:
+            raise InputError("The hierarchy has open groups at its ends (top or bottom). Use cut points instead.")
+        draft = HierarchyDraft.of([[label or "" for label in row] for row in zip(*bound.labels, strict=True)])
+        return draft if draft.n_levels else draft.add_level()
+
+    return visit.app.data.remember(f"draft {own.key}", made)
 
 
 def _show_groups(visit: RequestContext, own: Edited, problem: str = "", status: int = 200) -> Response:
@@ -172,13 +180,9 @@ def _show_groups(visit: RequestContext, own: Edited, problem: str = "", status: 
         visit, "hierarchies_edit", status, column=own.name, place=own.place, problem=problem, level=level,
         n_levels=draft.n_levels, groups=groups, found=found, more=more, find=visit.say("find"), spec=own.spec,
         total=sum(own.records.values()), is_numeric=own.histogram is not None, selected=selected,
-        unseen=[item for item in selected if item not in shown], label=visit.say("label"), seen=_print_of(draft),
+        unseen=[item for item in selected if item not in shown], label=visit.say("label"), seen=draft.fingerprint,
+        smallest=min((group.records for group in groups), default=0),
     )  # fmt: skip
-
-
-def _print_of(draft: HierarchyDraft) -> str:
-    """What identifies the state of a draft that a page shows."""
-    return version_of(repr(draft.rows))
 
 
 def _found(groups: list[DraftGroup], find: str) -> tuple[list[DraftGroup], int]:
@@ -187,13 +191,13 @@ def _found(groups: list[DraftGroup], find: str) -> tuple[list[DraftGroup], int]:
     shown, more = [], 0
     room = MOST_SHOWN
     for group in groups:
-        is_named = wanted in group.label.casefold()
-        items = tuple(item for item in group.items if is_named or wanted in item[0].casefold())
-        if items:
+        is_named = not wanted or wanted in group.label.casefold()
+        items = group.items if is_named else tuple(item for item in group.items if wanted in item[0].casefold())
+        if items and room:
             shown.append(DraftGroup(group.label, items[:room]))
-            more += max(0, len(items) - room)
-            room = max(0, room - len(items))
-    return [group for group in shown if group.items], more
+        more += max(0, len(items) - room)
+        room = max(0, room - len(items))
+    return shown, more
 
 
 def change_groups(visit: RequestContext) -> Response:
@@ -207,7 +211,7 @@ def change_groups(visit: RequestContext) -> Response:
             return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)
         if act == "show" or (act == "enter" and not (label and items)):
             return _show_groups(visit, own)
-        if visit.say("seen") != _print_of(draft):
+        if visit.say("seen") != draft.fingerprint:
             raise Conflict("The groups were changed in another window, or the data changed. Look at them first.")
         if act == "save":
             return _save(visit, own, draft)

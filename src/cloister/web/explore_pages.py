@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
@@ -11,7 +11,15 @@ from starlette.responses import Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import rows_of
-from cloister.exploration.results import RULES, figures_of_record, outcome_from_record, pictures, word_of
+from cloister.exploration.results import (
+    RULES,
+    figures_of_record,
+    flat_setting,
+    outcome_from_record,
+    pictures,
+    settings_as_rows,
+    word_of,
+)
 from cloister.exploration.running import JSON
 from cloister.exploration.setting_keys import FRONTIER, NOT_IN_A_GRID
 from cloister.io import write_private
@@ -25,6 +33,7 @@ from .commands import NOT_EXPLORED, words_of
 from .data_pages import job_page, save_job
 from .forms import in_words, specs_of_record, specs_of_shape
 from .job_state import JobState, toml_of
+from .picture_files import file_name, picture_file
 
 USUAL = {
     "table": {"k": "3, 5, 11, 20", "suppression": "0, 0.05"},
@@ -120,13 +129,51 @@ def show_exploration(visit: RequestContext) -> Response:
     taken = content["recommendation"]["number"]
     keys = list(rows[0]["setting"]) if rows else []
     words = [{key: word_of(value) for key, value in row["setting"].items()} for row in rows]
+    same: dict[str, str | list[str]] = {key: visit.say(key) for key in ("job", "part", "folder") if visit.say(key)}
+    same |= {"pin": visit.every("pin")} if visit.every("pin") else {}
+    links = {
+        number: f"{address('explored', **same, number=number)}#map" for number in map(str, range(1, len(rows) + 1))
+    }
+    number = visit.say("number") or str(taken or "")
+    shown = next((row for row in rows if str(row["number"]) == number and row["figures"]), None)
     filled = {
         "content": content, "rows": rows, "keys": keys, "words": words, "taken": taken, "place": visit.say("folder"),
-        "pictures": pictures(content), "pinned": _side_by_side(content, visit.every("pin")),
+        "pictures": {file_name(title): (title, one) for title, one in pictures(content).items()}, "links": links,
+        "pinned": _side_by_side(content, visit.every("pin")), "shown": shown, "changes": [],
     }  # fmt: skip
     if not visit.say("job"):
         return visit.shown("explored_alone", **filled)
+    if shown is not None:
+        filled["changes"] = changes_of(visit, shown["setting"])
     return job_page(visit, "explored", **filled)
+
+
+def changes_of(visit: RequestContext, setting: Given) -> list[tuple[str, str, str]]:
+    """Return what a setting would change in the job: each key with its value now, and then; equal ones are omitted.
+
+    Keys without a value in the job show what is usual.
+    """
+    own, shape = visit.state.job.parts[visit.part], visit.state.job.parts[visit.part].shape
+    usual = {
+        spec.key: spec.hint for spec in (specs_of_record(ClaimsPlan) if shape == CLAIMS else specs_of_shape(shape))
+    }
+    plan = own.keywords.get("plan")
+    now = dict(own.keywords)
+    if isinstance(plan, Mapping):
+        now |= {f"{head}.{key}": value for head, inside in plan.items() if isinstance(inside, Mapping)
+                for key, value in inside.items()}  # fmt: skip
+    before, after = flat_setting(now), flat_setting(setting)
+    rows = [(key, before.get(key) or usual.get(key) or "not set", then) for key, then in after.items()]
+    return [row for row in rows if row[1] != row[2]]
+
+
+def picture(visit: RequestContext) -> Response:
+    """Return a picture of an exploration as a file, or its settings as CSV."""
+    content = _content(visit)
+    found = {file_name(title): (title, one) for title, one in pictures(content).items()}
+    if visit.say("name") not in found:
+        raise InputError("This exploration has no such picture.")
+    return picture_file(visit, visit.say("name"), *found[visit.say("name")], settings_as_rows(content))
 
 
 def _side_by_side(content: Given, pins: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:

@@ -16,6 +16,7 @@ from cloister.jobs.job import Job, part_of
 from cloister.jobs.job_file import parse_job, sources_used
 from cloister.settings.declaration import Given, Keywords
 from cloister.settings.toml import read_toml, toml_text
+from cloister.shapes.registry import SHAPES
 
 HISTORY, MOST_KEPT = ".cloister-ui", 500
 HEAD = "# A job of cloister. Run it with: cloister run {}\n# Names of files are taken from the folder of this job.\n\n"
@@ -102,12 +103,15 @@ class JobState:
         return names.index(part)
 
     def with_section(self, part: str, section: Keywords, sources: Keywords | None = None) -> Given:
-        """Return the content with another section of a part, and other keys of its sources where they are given."""
+        """Return the content with another section of a part, and other keys of its sources where they are given.
+
+        Other parts of a source keep its id: a part with another one gets a source of its own.
+        """
         parts = list(self.content["protect"])
-        parts[self.place(part)] = section
         whole = {**self.content, "protect": parts}
         if sources is not None:
-            whole["sources"] = {**self.content["sources"], **sources}
+            section, whole["sources"] = separate_ids(self, part, section, sources)
+        parts[self.place(part)] = section
         return {
             key: whole[key]
             for key in (*(key for key in whole if key not in ("sources", "protect")), "sources", "protect")
@@ -166,6 +170,25 @@ def add_part(state: JobState, made: JobState) -> tuple[Given, str]:
     if "k" in made.content and made.content["k"] != state.content.get("k"):
         part["k"] = made.content["k"]
     return {**state.content, "sources": sources, "protect": [*state.content["protect"], part]}, name
+
+
+def separate_ids(state: JobState, part: str, section: Keywords, sources: Keywords) -> tuple[Keywords, Given]:
+    """Return the section of a part, and all sources with new ones of the part.
+
+    Where another part reads a source too, a new id of it becomes that of a source of this part alone.
+    """
+    others = {called for name, one in state.job.parts.items() if name != part for called in sources_used(one)}
+    found = dict(state.content["sources"])
+    for called, source in sources.items():
+        before, own = found[called].get("id"), called
+        if called in others and source.get("id") != before:
+            own = _untaken(called, found)
+            keys = [key for key in (*SHAPES[section["shape"]].sources, "codes") if section.get(key) == called]
+            section = {**section, "name": part, **dict.fromkeys(keys, own)}
+            shared = {key: value for key, value in source.items() if key != "id"}
+            found[called] = shared if before is None else {**shared, "id": before}
+        found[own] = source
+    return section, found
 
 
 def without_part(state: JobState, part: str) -> Given:

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 from starlette.responses import RedirectResponse, Response
 
+from cloister.errors import InputError
+from cloister.report.chart import Placed, Scatter, scatter
+from cloister.results import SearchResult
 from cloister.search.problem import Candidate, SearchProblem
 from cloister.shapes.table.format.options import FULL_DOMAIN
 
 from .app import RequestContext
 from .data_pages import job_page, save_job
 from .data_read import Measurable, count_between
+from .picture_files import picture_file
 
 SHOWN, NEAR, MOST_PINNED = 50, 8, 6
 """Transformations that are listed: the best between the bounds, the best one level away; and those side by side."""
@@ -19,7 +23,7 @@ SHOWN, NEAR, MOST_PINNED = 50, 8, 6
 QUICK = 500_000
 """Distinct rows times columns up to which the page waits for what is around its levels."""
 
-WIDE, HIGH, EDGE = 640, 260, 24
+AXES = "total generalization", "information loss"
 
 
 @dataclass(frozen=True)
@@ -30,15 +34,6 @@ class Neighbour:
     level: int
     found: Candidate
     is_safe: bool
-
-
-@dataclass(frozen=True)
-class Node:
-    """A transformation in the drawing: x is its generalization, y its information loss."""
-
-    x: float
-    y: float
-    kind: str
 
 
 def _read_levels(
@@ -58,6 +53,8 @@ def _levels(visit: RequestContext, found: Measurable) -> list[int]:
     problem = found.table.problem
     fixed = visit.state.section(visit.part).get("levels") or ({} if found.best is None else found.best.levels)
     usual = [int(fixed.get(name, top)) for name, top in zip(problem.names, problem.top, strict=True)]
+    linked = _levels_in(visit.say("at"))
+    usual = linked if len(linked) == len(usual) else usual
     return _read_levels(visit, "level", usual, problem.lowest.tolist(), problem.top)
 
 
@@ -65,7 +62,7 @@ def _read_pinned(visit: RequestContext, problem: SearchProblem) -> list[tuple[in
     """The transformations that are pinned, each once; what is none is omitted."""
     found = []
     for word in visit.every("pin"):
-        levels = tuple(int(part) for part in word.split(".") if part.isdecimal() and len(part) < 6)
+        levels = tuple(_levels_in(word))
         if len(levels) == len(problem.names) and all(np.array(levels) <= problem.highest):
             found.append(tuple(np.maximum(levels, problem.lowest).tolist()))
     return list(dict.fromkeys(found))[-MOST_PINNED:]
@@ -74,7 +71,7 @@ def _read_pinned(visit: RequestContext, problem: SearchProblem) -> list[tuple[in
 def _place(visit: RequestContext, chosen: Sequence[int], pins: Sequence[Sequence[int]]) -> str:
     """The address of this page with other levels on its sliders, and other ones pinned; bounds stay."""
     said = {**visit.query, **visit.form}
-    query: dict[str, str | list[str]] = {f"level-{place}": str(level) for place, level in enumerate(chosen)}
+    query: dict[str, str | list[str]] = {"at": _word(chosen)}
     query |= {name: str(said[name]) for name in said if name.startswith(("low-", "high-"))}
     query |= {"pin": [_word(one) for one in pins]} if pins else {}
     return visit.to("levels", part=visit.part, **query)
@@ -84,10 +81,32 @@ def _word(levels: Sequence[int]) -> str:
     return ".".join(map(str, levels))
 
 
-def _measure_levels(visit: RequestContext, problem: SearchProblem, levels: Sequence[int]) -> dict[str, object]:
-    """What levels give."""
+def _levels_in(word: str) -> list[int]:
+    """The levels in a word of an address."""
+    return [int(part) for part in word.split(".") if part.isdecimal() and len(part) < 6]
+
+
+def _bounds(visit: RequestContext, found: Measurable) -> tuple[list[int], list[int]]:
+    """The levels between which transformations are drawn and listed: by default all, or those around the best."""
+    problem, around = found.table.problem, found.around_best
+    low, high = problem.lowest.tolist(), problem.top
+    return _read_levels(visit, "low", around[0], low, high), _read_levels(visit, "high", around[1], low, high)
+
+
+def _measure_levels(
+    visit: RequestContext, problem: SearchProblem, levels: Sequence[int], best: SearchResult | None
+) -> dict[str, object]:
+    """What levels give, and how they differ from those of the job, or from the best found."""
     found = visit.app.data.measure(problem, levels)
+    fixed = visit.state.section(visit.part).get("levels")
+    known = fixed or ({} if best is None else best.levels)
+    changes = [
+        (name, known[name], level)
+        for name, level in zip(problem.names, levels, strict=True)
+        if known.get(name, level) != level
+    ]
     return {
+        "changes": changes, "whose": "the levels of the job" if fixed else "the best levels found",
         "found": found, "is_safe": problem.is_safe(found), "limit": problem.limit,
         "records": problem.task.threshold.n_records, "losses": list(zip(problem.names, found.losses, strict=False)),
     }  # fmt: skip
@@ -105,26 +124,36 @@ def _around(visit: RequestContext, problem: SearchProblem, levels: Sequence[int]
     return around[:NEAR]
 
 
-def _drawn(problem: SearchProblem, lattice: Sequence[Candidate], chosen: Sequence[int]) -> list[Node]:
-    """Where each transformation stands; the chosen one last, and so on top."""
-    ranks = [sum(one.levels) for one in lattice]
-    low, wide = min(ranks, default=0), max(1, max(ranks, default=0) - min(ranks, default=0))
-    dots = []
-    for rank, one in zip(ranks, lattice, strict=True):
-        kind = "safe" if problem.is_safe(one) else "unsafe"
-        kind = "chosen" if list(one.levels) == list(chosen) else kind
-        x, y = EDGE + (WIDE - 2 * EDGE) * (rank - low) / wide, EDGE + (HIGH - 2 * EDGE) * (1 - one.loss)
-        dots.append(Node(round(x, 1), round(y, 1), kind))
-    return sorted(dots, key=lambda dot: dot.kind == "chosen")
+def lattice_picture(problem: SearchProblem, lattice: Sequence[Candidate], chosen: Sequence[int]) -> Scatter | None:
+    """Return each transformation by its generalization and loss; safe ones and the chosen one last, and so on top."""
+    rows = [
+        Placed(
+            ", ".join(map(str, one.levels)), sum(one.levels), one.loss, problem.is_safe(one),
+            list(one.levels) == list(chosen), f"{one.suppressed:,} suppressed",
+        )
+        for one in lattice
+    ]  # fmt: skip
+    rows.sort(key=lambda row: (row.recommended, row.on_frontier))
+    return scatter(rows, *AXES, is_named=False) if rows else None
+
+
+def picture(visit: RequestContext) -> Response:
+    """Return the drawing of the lattice as a file, or its transformations as CSV."""
+    found = visit.app.data.measurable(visit.state, visit.part)
+    problem = found.table.problem
+    lattice = visit.app.data.between(found, *_bounds(visit, found)) or ()
+    drawn = lattice_picture(problem, lattice, _levels(visit, found))
+    if drawn is None:
+        raise InputError("There is nothing to draw between these bounds.")
+    table: list[list[object]] = [[*problem.names, AXES[0], AXES[1], "suppressed", "satisfies the privacy models"]]
+    table += [[*one.levels, sum(one.levels), one.loss, one.suppressed, problem.is_safe(one)] for one in lattice]
+    return picture_file(visit, "levels", "Combinations of levels", drawn, table)
 
 
 def levels(visit: RequestContext) -> Response:
     """Show a slider for each quasi-identifier, what the levels give, those pinned, and all between some bounds."""
     found = visit.app.data.measurable(visit.state, visit.part)
-    problem, chosen, around = found.table.problem, _levels(visit, found), found.around_best
-    # transformations are drawn and listed between these levels, by default all, or those around the best
-    low, high = problem.lowest.tolist(), problem.top
-    bounds = _read_levels(visit, "low", around[0], low, high), _read_levels(visit, "high", around[1], low, high)
+    problem, chosen, bounds = found.table.problem, _levels(visit, found), _bounds(visit, found)
     pins = _read_pinned(visit, problem)
     is_quick = problem.task.rows.records.size * len(problem.names) <= QUICK
     lattice = visit.app.data.between(found, *bounds)
@@ -139,19 +168,21 @@ def levels(visit: RequestContext) -> Response:
     rows = zip(problem.names, problem.lowest.tolist(), problem.top, chosen, *bounds, strict=True)
     return job_page(
         visit, "levels", rows=list(rows), lattice=problem.lattice, best=found.best, names=problem.names,
-        dots=_drawn(problem, lattice or (), chosen), wide=WIDE, high=HIGH, listed=listed, n_safe=len(safe),
+        drawn=lattice_picture(problem, lattice or (), chosen), here=_place(visit, chosen, pins), listed=listed,
+        links={", ".join(map(str, one.levels)): _place(visit, one.levels, pins) for one in lattice or ()},
+        n_safe=len(safe),
         n_between=count_between(*bounds), most=found.most, is_whole=lattice is not None,
         pins=[_word(pin) for pin in pins], side=side,
-        measured=_measure_levels(visit, problem, chosen), around=_around(visit, problem, chosen) if is_quick else None,
+        measured=_measure_levels(visit, problem, chosen, found.best),
+        around=_around(visit, problem, chosen) if is_quick else None,
     )  # fmt: skip
 
 
 def measure(visit: RequestContext) -> Response:
     """Return the results of the levels while they move; their neighbours follow once the sliders rest."""
     found = visit.app.data.measurable(visit.state, visit.part)
-    return visit.shown(
-        "measured", measured=_measure_levels(visit, found.table.problem, _levels(visit, found)), around=None
-    )
+    measured = _measure_levels(visit, found.table.problem, _levels(visit, found), found.best)
+    return visit.shown("measured", measured=measured, around=None)
 
 
 def around(visit: RequestContext) -> Response:

@@ -95,18 +95,18 @@ def run(visit: RequestContext) -> Response:
         words += ["--custodian-dir", visit.app.folder.inside(visit.say("custodian")).name]
     then = address("check", release=visit.app.folder.place(out), job=visit.say("job"))
 
-    def sizes() -> tuple[str, Mapping[str, int]] | None:
+    def sizes(part: str) -> tuple[str, Mapping[str, int]] | None:
         with suppress(CloisterError, OSError):  # what cannot be read is said by the run itself
-            return visit.app.data.class_sizes(state)
+            return visit.app.data.class_sizes(state, part)
         return None
 
-    original = sizes()
+    original = {part: found for part in state.job.parts if (found := sizes(part)) is not None}
 
     def keep_notes(work: Work) -> None:
         key = key_of(out)
         visit.app.notes[key] = [*map(str, work.answer.get("notes", []))]
-        if original is not None and original == sizes():  # the file is as it was when the run began
-            visit.app.before[key] = original[1]
+        # of parts whose file is as it was when the run began
+        visit.app.before[key] = {part: found[1] for part, found in original.items() if found == sizes(part)}
 
     what = f"Protecting {state.job.name}"
     return visit.working(

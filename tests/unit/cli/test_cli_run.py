@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import stat
 from datetime import date, timedelta
@@ -102,6 +103,22 @@ def test_the_folder_tells_what_it_holds(place):
     assert sorted((path.name for path in (place / "secret").iterdir()), key=PARTS.index) == PARTS
     assert "M" in (place / "patients.map.csv").read_text()
     assert [path for path in (place / "release").rglob("*") if path.is_file() and b"Name 1" in path.read_bytes()] == []
+
+
+def test_the_first_page_has_what_people_sign_of_every_part(place):
+    """One row a part: promise, risk, recorded columns, losses, attack and the way to its details; then the sign-off."""
+    page = (place / "release" / "report.html").read_text()
+    first = page.partition('class="verdict-card"')[2].partition("</section>")[0]
+    rows = re.findall(r'<tr>\s*<th scope="row"><a href="#([^"]*)">([^<]*)</a>(.*?)</tr>', first, re.DOTALL)
+
+    assert [name for _, name, _ in rows] == PARTS
+    for anchor, _, row in rows:
+        assert f'id="{anchor}"' in page
+        assert re.findall('data-label="([^"]*)"', row) == ["Risk", "Released as recorded", "Information lost", "Attack"]
+        assert "<strong>Verified:</strong>" in row
+        assert "<strong>Simulated</strong>" in row
+    assert "diagnosis 17." in rows[0][2]
+    assert "Sign-off" in first
 
 
 def test_nothing_joins_a_row_of_one_part_to_one_of_another(cloister, place):

@@ -1,6 +1,6 @@
 """Where points of pictures stand, and what is written beside them."""
 
-from cloister.report.chart import Placed, scatter
+from cloister.report.chart import Placed, parallel, scatter, with_areas
 
 
 def test_points_that_nearly_cover_each_other_are_named_together():
@@ -10,3 +10,32 @@ def test_points_that_nearly_cover_each_other_are_named_together():
 
     assert [dot.written for dot in dots] == ["a, b, d", "", "c", ""]
     assert dots[2].says == "k 1000, records 1000"
+
+
+def test_areas_lie_below_the_highest_and_the_lowest_points():
+    """Between the first and the last place across; where there is one point, both are alike."""
+    rows = [Placed(str(kept), k, kept, on_frontier=False) for k, kept in ((2, 100), (4, 80), (4, 50))]
+    picture = with_areas(scatter(rows, "k", "records", is_named=False))
+    x, y = ([getattr(dot, name) for dot in picture.dots] for name in ("x", "y"))
+    end = picture.bottom
+
+    assert picture.areas == (
+        f"M{x[0]} {end} L{x[0]} {y[0]} L{x[1]} {y[1]} L{x[1]} {end} Z",
+        f"M{x[0]} {end} L{x[0]} {y[0]} L{x[1]} {y[2]} L{x[1]} {end} Z",
+    )
+    assert {dot.written for dot in picture.dots} == {""}
+
+
+def test_parallel_coordinates_have_an_axis_for_what_differs():
+    """Numbers are in order of size, values that are alike have no axis, and the recommended line is on top."""
+    rows = [
+        (Placed("1", 0.2, 0.1, on_frontier=True, recommended=True), ["20", "a", "same"]),
+        (Placed("2", 0.5, 0.4, on_frontier=False), ["3", "b", "same"]),
+    ]
+    picture = parallel(rows, ["k", "loss", "method"])
+
+    assert [axis.name for axis in picture.axes] == ["k", "loss", "highest risk", "information loss"]
+    assert [mark for mark, _ in picture.axes[0].marks] == ["3", "20"]
+    assert [line.name for line in picture.lines] == ["2", "1"]
+    assert picture.lines[1].says == "k 20; loss a; highest risk 0.2; information loss 0.1"
+    assert parallel(rows, ["k"]) is None

@@ -22,6 +22,9 @@ def test_bars_cover_all_numbers_and_marks_are_inside(records):
     assert math.isclose(max(height for _, _, height in found.bars), 0.95 * HEIGHT, abs_tol=0.1)
     assert all(found.left <= x <= found.right for _, x in found.marks)
     assert 2 <= len(found.marks) <= 12
+    assert found.counts[0] == ("0", HEIGHT)
+    assert 2 <= len(found.counts) <= 8
+    assert all(0 < y <= HEIGHT for _, y in found.counts)
 
 
 def test_texts_and_too_few_numbers_have_no_histogram():

@@ -217,6 +217,18 @@ def test_a_statistician_looks_at_what_a_stricter_promise_costs(reading, patients
     page.fill("#g-k", "3, 11")
     reader.click("button:has-text('Compare') >> nth=0", "/explored")
     reader.look("ui-explored")
+    point = page.locator("svg.frontier a[aria-label^='4:']").first
+    assert "k=11" in point.locator("title").text_content()
+    point.click()
+    page.wait_for_url(re.compile("number=4"))
+    assert "Setting 4" in page.inner_text(".chosen")
+    assert "k\t5\t11" in page.inner_text(".chosen")
+    for name, begin in (("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("CSV", b"setting,k,")):
+        with page.expect_download() as kept:
+            page.click(f".downloads >> nth=0 >> text={name}")
+        assert kept.value.suggested_filename == f"risk-against-loss.{name.lower()}"
+        assert Path(kept.value.path()).read_bytes().startswith(begin)
+    reader.look()
     for place in (0, 1):
         page.locator("[name=pin]").nth(place).check()
     reader.click("text=Compare selected", "pin=1&pin=2")
@@ -224,6 +236,12 @@ def test_a_statistician_looks_at_what_a_stricter_promise_costs(reading, patients
     reader.look("ui-side-by-side")
     reader.click("text=Use these settings >> nth=1", "/promise")
     reader.go("/levels?job=patients.toml")
+    measured = page.inner_text("#measured")
+    page.locator("svg.frontier a:has(.best)").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("at="))
+    assert page.inner_text("#measured") != measured
+    assert "Compared with" in page.inner_text("#measured")
     reader.click("text=Add to comparison", "pin=")
     reader.click("td >> text=Compare >> nth=2", "pin=.*pin=")
     reader.look("ui-levels")
@@ -397,6 +415,16 @@ def test_a_custodian_without_scripts(reading, patients):
     page.goto(f"{reader.base}/levels?job=patients.toml")
     page.click("button:has-text('Measure')")
     assert "records would be suppressed" in page.inner_text("#measured")
+    page.locator("svg.frontier a:has(.best)").last.click()
+    page.wait_for_url(re.compile("at="))
+    page.goto(f"{reader.base}/explore?job=patients.toml")
+    reader.click("button:has-text('Compare') >> nth=0", "/explored")
+    page.locator("svg.parallel a").last.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("number="))
+    assert page.locator(".downloads a:visible").all_inner_texts() == ["SVG", "CSV"] * 3
+    page.click(".chosen >> text=Use these settings")
+    page.wait_for_url(re.compile("/promise"))
     reader.done()
 
 

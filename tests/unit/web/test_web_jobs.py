@@ -566,6 +566,43 @@ def test_adding_and_saving_at_once_lose_nothing(window, monkeypatch):
     assert list(load_job(job).job.parts) == ["patients", "codes"]
 
 
+def test_an_id_set_in_one_part_is_not_that_of_another(window):
+    """A part with another id of a shared file gets a source of its own; how the file is read stays alike in both."""
+    job = window.folder / "two.toml"
+    part = '[[protect]]\nshape = "table"\nname = "{}"\nsource = "p"\nundecided = ["drop"]\n[protect.qi]\n{}\n'
+    job.write_text(
+        'name = "j"\noutput = "out"\nk = 3\n[sources.p]\nfile = "patients.csv"\n'
+        + part.format("ages", 'age = "interval:20"')
+        + part.format("places", 'zip = "prefix:5"')
+    )
+    page = window.get("/columns", job=job.name, part="places")
+    place = re.search(r'name="name-(\d+)" value="mrn"', page.text)[1]
+    stepped(window, page, "/columns", **{f"role-{place}": "id"})
+    parts, sources = load_job(job).job.parts, load_job(job).job.sources
+
+    assert {name: part.sources["source"] for name, part in parts.items()} == {"ages": "p", "places": "p-2"}
+    assert (sources["p"].id, sources["p-2"].id) == (None, "mrn")
+    ids = [window.get("/columns", job=job.name, part=name).text.count('value="id" selected') for name in parts]
+    assert ids == [0, 1]
+
+
+def test_columns_saved_as_undecided_are_shown_as_undecided(window):
+    """What evidence suggests is no decision: it is used by a button, not by opening the page."""
+    page, job = made(window)
+    form = {**window.form_of(page, "/columns"), "set": "shown", "set-role": ""}
+    blank = window.post("/columns/list", form)
+    stepped(window, blank, "/columns")
+    page = window.get("/columns", job=job)
+    count = page.text.count('name="name-')
+
+    assert "qi" not in load_job(window.folder / job).content["protect"][0]
+    assert page.text.count('<option value="" selected>undecided</option>') == count
+    fix = plain(re.search(r'name="fix" value="(suggested:[\d,]+)"', page.text)[1])
+    used = window.post("/columns/list", {**window.form_of(page, "/columns"), "fix": fix})
+    assert 'value="quasi-identifier" selected' in used.text
+    assert used.text.count('<option value="" selected>undecided</option>') < count
+
+
 def test_a_part_takes_only_its_own_sources_with_it(window):
     """Those of a table joined with its codes stay, as do those that no part is read from."""
     job = window.folder / "joined.toml"

@@ -129,7 +129,7 @@ def test_the_risk_before_is_on_the_page_and_not_in_the_release(window, monkeypat
     first = page.partition('<nav class="jump"')[0]
 
     assert "records were unique" in first
-    assert "The dashed line is the original" in first
+    assert "its dashed line, are for you alone" in first
     assert first.index("Columns released as recorded") < first.index("Approve or refuse")
     assert "The risk of the original data is confidential" not in page
     reports = [*(window.folder / "patients-release").rglob("report.html")]
@@ -138,6 +138,21 @@ def test_the_risk_before_is_on_the_page_and_not_in_the_release(window, monkeypat
     monkeypatch.chdir(window.folder)
     assert run(["run", "patients.toml", "--overwrite", "--quiet"]) == 0
     assert "records were unique" not in window.get("/check", release="patients-release").text
+
+
+def test_the_first_screen_of_several_parts(window):
+    """Each part has its risk before and after, recorded columns, losses and attack beside the sign-off."""
+    page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
+    assert list(load_job(window.folder / "patients.toml").job.parts) == ["patients", "codes"]
+    page = window.wait(stepped(window, window.get("/release", job="patients.toml"), "/release/run")).text
+    first = page.partition('<nav class="jump"')[0]
+
+    assert first.count('data-label="Attack"') == 2
+    assert first.count('data-label="Released as recorded"') == 2
+    assert "records were unique" in first
+    assert "Approve or refuse" in first
+    assert 'href="#part-codes"' in page.partition('<nav class="jump"')[2].partition("</nav>")[0]
+    assert all("were unique" not in one.read_text() for one in window.folder.glob("patients-release/**/report.html"))
 
 
 def test_releases_side_by_side(with_releases):
@@ -237,6 +252,54 @@ def test_settings_are_explored_and_one_is_taken(window):
     assert re.findall(r">k</th><td>(\d)</td><td>(\d)<", table) == [("8", "3")]
 
 
+def test_a_setting_of_the_map_is_shown_with_what_changes(window):
+    """A point leads to the card of its setting, without equal values; pictures are files."""
+    _, job = made(window)
+    page = window.get("/explore", job=job)
+    window.wait(stepped(window, page, "/explore", **{"g:k": "5, 8", "g:suppression": "0, 0.05"}))
+    where = {"job": job, "folder": "patients-explored-1"}
+    card = [
+        re.sub("<[^>]*>", " ", window.get("/explored", **where, number=number).text.partition("chosen-h")[2])
+        for number in ("2", "3", "99")
+    ]
+
+    assert "The job has these settings." in card[0]
+    assert re.search(r"Now\s+Then\s+k\s+5\s+8\s+suppression\s+0\.05\s+0\s", card[1])
+    assert "No setting is chosen" in window.get("/explored", **where, number="99").text
+    page = window.get("/explored", **where).text
+    assert re.findall(r'name=([a-z-]+)" data-png hidden', plain(page)) == [
+        "risk-against-loss",
+        "records-kept",
+        "settings-side-by-side",
+    ]
+    for name in ("risk-against-loss", "records-kept", "settings-side-by-side"):
+        drawn = window.get("/explored/picture", **where, name=name)
+        assert drawn.headers["content-type"] == "image/svg+xml"
+        assert "<a " not in drawn.text
+        assert 'xmlns="http://www.w3.org/2000/svg"' in drawn.text
+    rows = window.get("/explored/picture", **where, name="records-kept", kind="csv").text.splitlines()
+    assert rows[0].split(",")[:3] == ["setting", "k", "suppression"]
+    assert [row.split(",")[:3] for row in rows[1:]] == [
+        ["1", "5", "0"],
+        ["2", "5", "0.05"],
+        ["3", "8", "0"],
+        ["4", "8", "0.05"],
+    ]
+    assert window.get("/explored/picture", **where, name="../x").status_code == 400
+
+
+def test_the_lattice_is_a_file_too(window):
+    """Every combination between the bounds, as a picture with its axes and as rows."""
+    _, job = made(window)
+    page = window.get("/levels", job=job).text
+    picture = re.search(r'href="(/levels/picture[^"]*)"', page)[1].replace("&amp;", "&")
+    drawn, rows = window.client.get(picture), window.client.get(f"{picture}&kind=csv").text.splitlines()
+
+    assert "total generalization" in drawn.text
+    assert "information loss" in drawn.text
+    assert len(rows) - 1 == drawn.text.count("<circle class=") - drawn.text.count('class="ring"') > 10
+
+
 @pytest.mark.full
 def test_claims_are_explored_and_a_setting_goes_into_the_plan(window):
     """The plan of the job is written beside what was found, so that the command goes on; a key of it is taken."""
@@ -315,9 +378,9 @@ def test_all_combinations_are_drawn(window):
     """A lattice of a few hundred is drawn whole, and its best safe ones are listed."""
     _, job = made(window)
     page = window.get("/levels", job=job).text
-    count = int(re.search(r"of ([\d,]+) satisfy the privacy models", page)[1].replace(",", ""))
+    count = int(re.search(r"of ([\d,]+) combinations satisfy", page)[1].replace(",", ""))
 
-    assert page.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") == count
+    assert page.count("<circle class=") - page.count('class="ring"') == count
 
 
 def test_a_lattice_too_large_to_be_drawn_is_drawn_between_bounds(window, monkeypatch):
@@ -333,10 +396,10 @@ def test_a_lattice_too_large_to_be_drawn_is_drawn_between_bounds(window, monkeyp
     ends = re.findall(r'name="(low-\d)">.*?selected>(\d+)<', page)
     one = window.get("/levels", job=job, **dict(ends), **{name.replace("low", "high"): level for name, level in ends})
 
-    assert 0 < page.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") <= 20
+    assert 0 < page.count("<circle class=") - page.count('class="ring"') <= 20
     assert "Too many combinations" in wide.text
-    assert 'class="lattice"' not in wide.text
-    assert one.text.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") == 1
+    assert "<circle" not in wide.text
+    assert one.text.count("<circle class=") - one.text.count('class="ring"') == 1
 
 
 def test_combinations_are_pinned_side_by_side(window):

@@ -276,7 +276,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("page", ["/new", "/data", "/check", "/explored", "/job"])
+@pytest.mark.parametrize("page", ["/new", "/data", "/check", "/explored", "/explored/picture", "/job"])
 def test_no_place_outside_the_folder(window, place, page):
     """Neither names nor links lead out of the folder, and hidden files are not given out."""
     outside = window.folder.parent / "outside.csv"

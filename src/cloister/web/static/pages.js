@@ -1,4 +1,5 @@
-// All that a page does without asking the server: "/" goes to the search, and lines of a histogram are dragged.
+// All that a page does without asking the server: "/" goes to the search, lines of a histogram are dragged, and
+// pictures are saved as PNG.
 addEventListener("keydown", (event) => {
   const find = document.getElementById("find");
   if (event.key !== "/" || !find || event.target.matches("input, select, textarea")) return;
@@ -44,4 +45,25 @@ addEventListener("pointerdown", (event) => {
   addEventListener("pointermove", move);
   addEventListener("pointerup", end);
   addEventListener("pointercancel", end);
+});
+
+// A picture as PNG is drawn from its SVG here; without scripts there are SVG and CSV.
+for (const link of document.querySelectorAll("[data-png]")) link.hidden = false;
+addEventListener("click", async (event) => {
+  const link = event.target.closest?.("[data-png]");
+  if (!link || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  const answer = await fetch(link.href);
+  if (!answer.ok) return;
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await answer.text())}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = 2 * image.width;
+  canvas.height = 2 * image.height;
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  const saved = document.createElement("a");
+  saved.href = canvas.toDataURL("image/png");
+  saved.download = `${new URL(link.href).searchParams.get("name") ?? "levels"}.png`;
+  saved.click();
 });
