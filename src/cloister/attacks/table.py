@@ -283,7 +283,8 @@ def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known:
     """Open a release of a table with a column of disassociated codes."""
     both = _open_both(folder, manifest, known)
     released = read_clusters(folder / CLUSTERS)
-    source = source_of(Tally(both.reduced), manifest, known.hierarchies)
+    shown = pl.DataFrame(released.classes, schema=dict.fromkeys(released.class_columns, pl.String), orient="row")
+    source = source_of(Tally(both.reduced), manifest, known.hierarchies, shown)
     unknown = np.full(both.codes.n_records, NOT_KNOWN, dtype=np.int64)  # who is in which cluster is not released
     clusters = InChunks(released, both.codes, unknown)
     classes = _classes(released, both.reduced, guarantee_of(manifest), source.hierarchies)

@@ -116,7 +116,7 @@ def _compare_with_original(release: ReleaseFolder, both: OriginalBoth) -> list[t
     own = without_formulas(reduced.frame) if manifest.settings.escape_formulas else reduced.frame
     own = own.with_columns(sets[CODE].list.join(" ").alias(SET))
     promised = replace(guarantee_of(manifest), patient=SET)
-    source = source_of(reduced.replace_rows(own), manifest, release.request.hierarchies)
+    source = source_of(reduced.replace_rows(own), manifest, release.request.hierarchies, release.files.frame)
     texts = own.select(as_text(own[name]) for name in (*recorded_columns(promised), *promised.levels, SET))
     texts = texts.filter((pl.col(codes.column) == PRESENT).fill_null(value=False))
     source = replace(source, tally=Tally(texts))
