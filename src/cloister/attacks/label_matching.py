@@ -108,9 +108,10 @@ def labels_of(
     """Return the numbers of the labels that cover each value at some of these levels."""
     number = {text: at for at, text in enumerate(shown)}
     covering: dict[str | None, set[int]] = {}
-    for value, label in hierarchy.covered(levels).select("value", "label").iter_rows():
+    for label, places in hierarchy.covered(levels).items():
         if label in number:
-            covering.setdefault(value, set()).add(number[label])
+            for place in places:
+                covering.setdefault(hierarchy.values[place], set()).add(number[label])
     return [tuple(sorted(covering.get(value, ()))) for value in values]
 
 

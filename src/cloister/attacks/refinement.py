@@ -57,7 +57,13 @@ def refine(
     n_labels = n_determined = 0
     bits, is_concerned = 0.0, np.zeros(sizes.size, dtype=np.bool_)
     for column, numbers in labels.items():
-        known = [_count_finer(hierarchies[column], text, levels[column]) for text in texts[column]]
+        joined = _count_joined(hierarchies[column], levels[column])
+        known = [
+            (joined[text], True)
+            if joined.get(text, 1) > 1
+            else (_n_finer(hierarchies[column], text, levels[column]), False)
+            for text in texts[column]
+        ]
         finer, both_ends = (np.array(values)[numbers] for values in zip(*known, strict=True))
         is_generalized = (finer > 1) & (sizes > 1)
         is_determined = is_generalized & (sizes == 2) & ((finer == 2) | both_ends)
@@ -71,21 +77,25 @@ def refine(
     return Refinement(n_labels, n_determined, int(sizes[is_concerned].sum()), bits / max(1, n_labels))
 
 
-def _count_finer(hierarchy: BoundHierarchy, text: str | None, levels: Sequence[int]) -> tuple[int, bool]:
-    """Return how many finer labels a label has, 1 where nothing follows for it; and whether the first and last occur.
+def _count_joined(hierarchy: BoundHierarchy, levels: Sequence[int]) -> dict[str | None, int]:
+    """Return for each label how many intervals with values it joins, of which the first and the last occur.
 
-    Where intervals are joined, these are the intervals that are; a label of a level is then one of which both ends
-    occur, too, unless it is the root, which also stands for missing values.
+    Where intervals are joined, a label of a level is one of which both ends occur, too: but for the root, which also
+    stands for missing values. Empty where none are joined.
     """
-    joined = {one.label: one.places for one in hierarchy.joined}
-    if hierarchy.joined and text != hierarchy.labels[-1][0]:
-        intervals = hierarchy.labels[hierarchy.joined[0].base]
-        places = joined.get(
-            text or "",
-            [place for place in range(len(intervals)) if text in {hierarchy.labels[level][place] for level in levels}],
-        )
-        return max(1, len({intervals[place] for place in places})), True
-    return _n_finer(hierarchy, text, levels), False
+    if not hierarchy.joined:
+        return {}
+    intervals = hierarchy.labels[hierarchy.joined[0].base]
+    number = {label: place for place, label in enumerate(dict.fromkeys(intervals[at] for at in hierarchy.order))}
+    rank = [number[intervals[at]] for at in hierarchy.order]
+    found: dict[str | None, int] = {one.label: 1 + rank[one.last] - rank[one.first] for one in hierarchy.joined}
+    for level in levels:
+        if level < hierarchy.n_levels - 1:
+            members: dict[str | None, set[str | None]] = {}
+            for label, interval in zip(hierarchy.labels[level], intervals, strict=True):
+                members.setdefault(label, set()).add(interval)
+            found |= {label: max(found.get(label, 1), len(of)) for label, of in members.items()}
+    return found
 
 
 def _n_finer(hierarchy: BoundHierarchy, text: str | None, levels: Sequence[int]) -> int:

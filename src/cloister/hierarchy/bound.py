@@ -16,19 +16,20 @@ ROOT = "*"  # the label of the top level when a builder makes it; also how a sup
 Leaves = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class JoinedLabel:
     """A label that joins adjacent groups of one level, and lies below a single label of a higher one.
 
-    ``base``: the level of these groups; ``level``: the lowest with one label for all of them; ``places``: of the values
-    that it covers
+    ``base``: the level of these groups; ``level``: the lowest with one label for all of them; ``first``, ``last``: of
+    the values that it covers, in the order of the hierarchy
     """
 
     label: str
     base: int
     level: int
     leaves: int
-    places: NDArray[np.int64]
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -50,35 +51,55 @@ class BoundHierarchy:
     labels: tuple[tuple[str | None, ...], ...] = field(repr=False)
     leaves: Leaves = field(repr=False)
     n_leaves: int
-    # labels between the levels, which a release may have beside those of the levels
+    # labels between the levels, which a release may have beside those of the levels; and the places of the values that
+    # are not missing, in the order in which labels are joined
     joined: tuple[JoinedLabel, ...] = ()
+    order: Leaves = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
 
     @property
     def n_levels(self) -> int:
         """The number of levels, including the original."""
         return len(self.labels)
 
-    def covered(self, levels: Sequence[int]) -> pl.DataFrame:
-        """Return which values each label of these levels covers: ``place`` and ``value``, ``label``, level and leaves.
+    def places_of(self, one: JoinedLabel) -> NDArray[np.int64]:
+        """Return the places of the values that a joined label covers."""
+        return self.order[one.first : one.last + 1]
+
+    def sets(self, levels: Sequence[int]) -> pl.DataFrame:
+        """Return the label, level and leaves of each set of values at these levels, and of joined labels among them."""
+        kinds = {"label": pl.String, "level": pl.Int32, "leaves": pl.Int64}
+        frames = [
+            pl.DataFrame([self.labels[level], [level] * len(self.values), self.leaves[level]], schema=kinds).unique()
+            for level in levels
+        ]
+        joined = [(one.label, one.level, one.leaves) for one in self.joined if one.level in levels]
+        return pl.concat([*frames, pl.DataFrame(joined, schema=kinds, orient="row")])
+
+    def covered(self, levels: Sequence[int]) -> dict[str | None, set[int]]:
+        """Return the places of the values that each label of these levels may stand for.
 
         A joined label counts among those of its level.
         """
-        places = np.arange(len(self.values), dtype=np.int64)
-        parts = [(places, self.labels[level], level, self.leaves[level]) for level in levels]
-        parts += [
-            (one.places, (one.label,) * one.places.size, one.level, np.full(one.places.size, one.leaves))
-            for one in self.joined
-            if one.level in levels
-        ]
-        kinds = {"place": pl.Int64, "label": pl.String, "level": pl.Int32, "leaves": pl.Int64}
-        frames = [
-            pl.DataFrame(
-                {"place": at, "label": list(labels), "level": np.full(at.size, level), "leaves": leaves}, schema=kinds
-            )
-            for at, labels, level, leaves in parts
-        ]
-        found = pl.concat([pl.DataFrame(schema=kinds), *frames])
-        return found.with_columns(pl.Series("value", self.values, dtype=pl.String).gather(found.get_column("place")))
+        found: dict[str | None, set[int]] = {}
+        for level in levels:
+            for place, label in enumerate(self.labels[level]):
+                found.setdefault(label, set()).add(place)
+        for one in self.joined:
+            if one.level in levels:
+                found.setdefault(one.label, set()).update(self.places_of(one).tolist())
+        return found
+
+    def pairs(self, values: pl.Series, labels: pl.Series, levels: Sequence[int]) -> pl.DataFrame:
+        """Return ``value`` and ``label`` of all pairs of these levels; of joined labels, those among given pairs."""
+        kinds = {"value": pl.String, "label": pl.String}
+        of_levels = [pl.DataFrame([self.values, self.labels[level]], schema=kinds) for level in levels]
+        rank = pl.DataFrame({"value": [self.values[place] for place in self.order]}, schema={"value": pl.String})
+        ends = [(one.label, one.first, one.last) for one in self.joined if one.level in levels]
+        ranges = pl.DataFrame(ends, schema={"label": pl.String, "first": pl.Int64, "last": pl.Int64}, orient="row")
+        given = pl.DataFrame([values.alias("value"), labels.alias("label")]).cast(pl.String).unique()
+        inside = given.join(ranges, on="label").join(rank.with_row_index("rank"), on="value")
+        inside = inside.filter(pl.col("rank").is_between(pl.col("first"), pl.col("last")))
+        return pl.concat([*of_levels, inside.select("value", "label")])
 
 
 @runtime_checkable

@@ -157,7 +157,7 @@ class Intervals(BuiltHierarchy[int]):
     """The base of interval hierarchies: a value counts as the largest whole number of units not above it.
 
     Adjacent intervals of the lowest level can be joined: `[35-39]` and `[40-44]` are `[35-44]`, which crosses the
-    intervals of the other levels. Ends of what is joined are ends of intervals, never a value of a patient.
+    intervals of the other levels. Ends of what is joined are ends of intervals, not those of values.
     """
 
     kind: ClassVar[str] = "interval"
@@ -196,35 +196,49 @@ class Intervals(BuiltHierarchy[int]):
         every = self._cells_at(np.array([0 if one is None else one for one in read], dtype=np.int64))
         return every[level - 1] if 1 <= level <= len(every) and None not in read else None
 
+    def reach(self, cells: Ends, leaves: Integers) -> Ends:
+        """Return from where to where the interval of each value reaches, in leaves; (n_values,) each.
+
+        Intervals without a value have a leaf for each number.
+
+        Parameters
+        ----------
+        leaves : (n_values,) leaves of the interval of each value
+        """
+        starts, first, number = np.unique(cells[0], return_index=True, return_inverse=True)
+        empty = np.maximum(starts[1:] - cells[1][first][:-1], 0)
+        high = np.cumsum(leaves[first] + np.concatenate([[0], empty]))
+        return (high - leaves[first])[number], high[number]
+
     def join(self, bound: BoundHierarchy, labels: Iterable[str | None], level: int = 1) -> BoundHierarchy:
         """Return the hierarchy with those of the labels that join adjacent intervals of a level.
 
         Of other labels, those of the levels among them, nothing is added. Each end of what is joined is the end of an
         interval that has a value.
         """
+        n = sum(value is not None for value in bound.values)
         cells = self.cells([value for value in bound.values if value is not None], level)
         known = {label for level in bound.labels for label in level}
-        found = [] if cells is None else [
-            self._join(bound, cells, label, level) for label in sorted({*labels} - known - {None}, key=str)
-        ]  # fmt: skip
-        return replace(bound, joined=tuple(one for one in found if one is not None))
-
-    def _join(self, bound: BoundHierarchy, cells: Ends, label: str | None, level: int) -> JoinedLabel | None:
-        """What a label covers; None where it is not made of intervals of the level."""
-        ends, (begin, end) = self.scale.read_label(label or ""), cells
-        if ends is None:
-            return None
-        places = np.flatnonzero((begin >= ends[0]) & (end <= ends[1]))
-        if not places.size or begin[places].min() != ends[0] or end[places].max() != ends[1]:
-            return None
-        starts, first = np.unique(begin[places], return_index=True)
-        # Intervals without a value have a leaf for each number.
-        empty = np.maximum(starts[1:] - end[places][first][:-1], 0).sum()
-        leaves = int(bound.leaves[level][places[first]].sum() + empty)
-        shared = (
-            above for above in range(level, bound.n_levels) if len({bound.labels[above][at] for at in places}) == 1
-        )
-        return JoinedLabel(label or "", level, next(shared), leaves, places)
+        texts = sorted({*labels} - known - {None}, key=str)
+        if cells is None or not n or not texts:
+            return bound
+        order = np.argsort(cells[0], kind="stable")
+        begin, end, low, high = (one[order] for one in (*cells, *self.reach(cells, bound.leaves[level][:n])))
+        found = []
+        for label in texts:
+            ends = self.scale.read_label(label or "")
+            if ends is None:
+                continue
+            first, last = int(np.searchsorted(begin, ends[0])), int(np.searchsorted(end, ends[1], "right")) - 1
+            if first <= last and (begin[first], end[last]) == ends:
+                # Intervals of a level are adjacent values: with one label at both ends, all between have it.
+                at = (order[first], order[last])
+                shared = (
+                    one for one in range(level, bound.n_levels) if len({bound.labels[one][at_] for at_ in at}) == 1
+                )
+                leaves = int(high[last] - low[first])
+                found.append(JoinedLabel(label or "", level, next(shared), leaves, first, last))
+        return replace(bound, joined=tuple(found), order=order)
 
     def _cells(self, every: Sequence[Ends], low: int, high: int, n_leaves: int) -> Levels:
         """Labels and leaves of cells, of which an open one also covers what lies between its end and the bound.

@@ -102,6 +102,5 @@ def aggregate_losses(
 
 def find_largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
     """Return for each label at these levels the leaves of its largest set, and the lowest level of that set."""
-    sets = hierarchy.covered(levels).select("label", "leaves", "level")
-    ordered = sets.sort("leaves", "level", descending=[True, False])
+    ordered = hierarchy.sets(levels).sort("leaves", "level", descending=[True, False])
     return ordered.unique("label", keep="first", maintain_order=True)

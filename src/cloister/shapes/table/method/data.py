@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from cloister.hierarchy import BoundHierarchy, Hierarchy
+from cloister.hierarchy import BoundHierarchy, Hierarchy, Intervals, QuantileHierarchy
 from cloister.io import Tally
 from cloister.privacy import ClassRule, KPatients, PositivePayout, PrivacyRule, least_group
 from cloister.results import SearchResult
@@ -113,7 +113,12 @@ class TableRequest(TableSettings):
     @property
     def joins_intervals(self) -> bool:
         """Whether labels of numbers may join adjacent intervals; other losses look at levels alone."""
-        return self.published_method in JOINING and self.intervals != NESTED and isinstance(self.loss, AttributeLoss)
+        has_numbers = any(
+            isinstance(one.hierarchy, Intervals | QuantileHierarchy) and name not in self.microaggregate
+            for name, one in self.quasi_identifiers.items()
+        )
+        can_join = self.published_method in JOINING and isinstance(self.loss, AttributeLoss)
+        return has_numbers and can_join and self.intervals != NESTED
 
     @property
     def is_plain(self) -> bool:

@@ -260,8 +260,9 @@ def _check_search(request: TableRequest) -> None:
         f"Strata are kept by the method {CLUSTER}, but the method is {method}. Leave out one of the two.": method
         != CLUSTER
         and bool(request.strata),
-        f"Intervals are joined by the methods {', '.join(JOINING)}, with a loss that is a mean of columns. Leave out "
-        "the choice of intervals, or take such a method and loss.": request.intervals == JOINED
+        f"Intervals are joined in columns of intervals, by the methods {', '.join(JOINING)}, with a loss that is a "
+        "mean of columns. Leave out the choice of intervals, or take such columns, method and loss.": request.intervals
+        == JOINED
         and not request.joins_intervals,
     }
     for sentence, is_wrong in wrong.items():

@@ -107,11 +107,10 @@ def _find_covered(
     hierarchy = original.hierarchies[column]
     place = {value: number for number, value in enumerate(hierarchy.values)}
     numbers = np.array([place[value] for value in text.to_list()], dtype=np.int64)
-    covered = hierarchy.covered(levels_of(guarantee, column)).group_by("label").agg("place")
     masks = {}
-    for label, values in covered.iter_rows():
+    for label, values in hierarchy.covered(levels_of(guarantee, column)).items():
         is_covered = np.zeros(len(hierarchy.values), dtype=np.bool_)
-        is_covered[values] = True
+        is_covered[list(values)] = True
         masks[label] = np.packbits(is_covered[numbers])
     return masks
 

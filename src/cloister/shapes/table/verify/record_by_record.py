@@ -59,7 +59,7 @@ def find_differing(
     both |= {f"own_{place}": own[column] for column, place in places.items() if column in own.columns}
     labels = [
         original.hierarchies[column]
-        .covered(levels_of(guarantee, column))
+        .pairs(own[column], released[column], levels_of(guarantee, column))
         .select(pl.lit(f"{places[column]}").alias("place"), "value", "label")
         for column in find_labelled_columns(guarantee)
     ]

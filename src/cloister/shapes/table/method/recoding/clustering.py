@@ -56,7 +56,7 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     found = [_at_lowest_levels(recoding, of) for of in (of_whole, groups) if of]
     # Labels of one text at two levels may bring classes together that violate a rule.
     fitting = [one for one in found if one.is_released.any() and recoding.suppressed(one) <= most]
-    return min(fitting, key=lambda one: join_intervals(recoding, one).measure(one), default=whole)
+    return min([*fitting, whole], key=lambda one: join_intervals(recoding, one).measure(one))
 
 
 def _at_lowest_levels(recoding: TableRecoding, groups: list[NDArray[np.int64]]) -> Partition:

@@ -20,8 +20,8 @@ def join_intervals(recoding: TableRecoding, partition: Partition) -> TableRecodi
 
     *Guarantee*: no class grows, no label covers more than that of the partition, and every rule holds of the released
     classes; where one about the table would not, nothing is joined. Ends of labels are ends of intervals of the
-    hierarchy, at the lowest level allowed from 1 on: no value of a patient. Both ends occur: an interval at either end
-    of a label has a record of the class. Not promised: that labels of different classes exclude each other. Cost: one
+    hierarchy, at the lowest level allowed from 1 on, not those of values. Both ends occur: an interval at either end of
+    a label has a record of the class. Not promised: that labels of different classes exclude each other. Cost: one
     pass over the distinct rows for each column of numbers.
 
     Source: The function "interval" of ARX's microaggregation (Prasser, Eicher, Spengler, Bild, Kuhn 2020) releases the
@@ -55,11 +55,7 @@ def find_reach(recoding: TableRecoding, attribute: int, n_codes: int) -> NDArray
     level = max(1, int(recoding.problem.lowest[attribute]))
     cells = hierarchy.cells(known, level)
     if cells is not None and known:
-        starts, first, number = np.unique(cells[0], return_index=True, return_inverse=True)
-        stops, leaves = cells[1][first], coded[attribute].leaves[level][coded[attribute].rise(0, level)[code[first]]]
-        empty = np.concatenate([[0], np.maximum(starts[1:] - stops[:-1], 0)])
-        high = np.cumsum(leaves + empty)
-        reach[:, code] = (high - leaves)[number], high[number]
+        reach[:, code] = hierarchy.reach(cells, coded[attribute].leaves[level][coded[attribute].rise(0, level)[code]])
     return reach
 
 

@@ -170,8 +170,8 @@ class TableRecoding:
             members = level_of_row == level
             texts[members] = self.labels[attribute].of_code[level][self.at(attribute, level, rows[members])]
         if attribute in self.joined:
-            joined, every = self.joined[attribute], self.labels[attribute].texts
-            number = np.array([every.index(one.label) for one in joined.labels], dtype=np.int64)
+            joined, place_of = self.joined[attribute], {t: n for n, t in enumerate(self.labels[attribute].texts)}
+            number = np.array([place_of[one.label] for one in joined.labels], dtype=np.int64)
             place = joined.of_class[partition.class_of_row[rows]]
             texts[place >= 0] = number[place[place >= 0]]
         return texts

@@ -88,7 +88,7 @@ def test_recipients_and_adversaries_read_joined_labels(release, tmp_path):
 @pytest.mark.parametrize("settings", [{"method": "full-domain"}, {"method": "top-down"}, {"loss": "entropy"}], ids=str)
 def test_a_choice_that_the_method_does_not_look_at_is_refused(settings):
     """One level a column, one label a value, and losses of whole tables have nothing to join."""
-    with pytest.raises(InputError, match="Intervals are joined by the methods"):
+    with pytest.raises(InputError, match="Intervals are joined in columns of intervals"):
         cl.protect_table(PATIENTS, **ASKED, intervals="joined", **settings)
 
 
