@@ -231,13 +231,11 @@ class Intervals(BuiltHierarchy[int]):
                 continue
             first, last = int(np.searchsorted(begin, ends[0])), int(np.searchsorted(end, ends[1], "right")) - 1
             if first <= last and (begin[first], end[last]) == ends:
-                # Intervals of a level are adjacent values: with one label at both ends, all between have it.
-                at = (order[first], order[last])
-                shared = (
-                    one for one in range(level, bound.n_levels) if len({bound.labels[one][at_] for at_ in at}) == 1
-                )
+                # Values of one label are adjacent: if both ends have the same, so have all between.
+                pairs = ((one[order[first]], one[order[last]]) for one in bound.labels[level:])
+                above = level + [*(lower == upper for lower, upper in pairs)].index(True)
                 leaves = int(high[last] - low[first])
-                found.append(JoinedLabel(label or "", level, next(shared), leaves, first, last))
+                found.append(JoinedLabel(label or "", level, above, leaves, first, last))
         return replace(bound, joined=tuple(found), order=order)
 
     def _cells(self, every: Sequence[Ends], low: int, high: int, n_leaves: int) -> Levels:

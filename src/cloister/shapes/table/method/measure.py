@@ -83,11 +83,8 @@ def _with_joined(
     hierarchies: Mapping[str, BoundHierarchy], labels: Tally, request: TableRequest
 ) -> dict[str, BoundHierarchy]:
     quasi = request.quasi_identifiers
-    own, lowest = (
-        {name: one.hierarchy for name, one in quasi.items()},
-        {name: one.lowest for name, one in quasi.items()},
-    )
-    return join_released(hierarchies, own, labels.frame, lowest)
+    own = {name: one.hierarchy for name, one in quasi.items()}
+    return join_released(hierarchies, own, labels.frame, {name: one.lowest for name, one in quasi.items()})
 
 
 def _averaged_column(name: str, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> ColumnLoss:
