@@ -130,8 +130,8 @@ def read_manifest(folder: Path) -> Manifest:
     if stated.schema_ in (SCHEMA, UNBOUND):
         return with_names_of_today(manifest)
     raise InputError(
-        f"{folder.name} is a release of schema {str(stated.schema_)[:10]!r}, and this version reads {UNBOUND} and "
-        f"{SCHEMA}. Verify it with what wrote it, cloister {str(stated.cloister)[:40]}, or a later version.",
+        f"{folder.name} is a release of another schema than {UNBOUND} and {SCHEMA}, which this version reads. Verify it "
+        f"with the version of cloister that {MANIFEST} names, or a later one.",
         file=MANIFEST,
     )
 

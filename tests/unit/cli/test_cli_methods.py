@@ -229,7 +229,7 @@ def test_averages_that_a_manifest_makes_up(cloister, spread, tmp_path):
 @pytest.mark.parametrize(
     ("found", "written", "said"),
     [
-        (",30,", ",[30-49],", "labels occur nowhere in the hierarchies"),
+        (",30,", ",[31-49],", "labels occur nowhere in the hierarchies"),
         (",30,", ",31,", "fit no record of the original of their own"),
         ("250.10", "V51", "fit no record of the original of their own"),
     ],
