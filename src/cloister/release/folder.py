@@ -130,8 +130,8 @@ def read_manifest(folder: Path) -> Manifest:
     if stated.schema_ in (SCHEMA, UNBOUND):
         return with_names_of_today(manifest)
     raise InputError(
-        f"{folder.name} is a release of another schema than {UNBOUND} and {SCHEMA}, which this version reads. Verify it "
-        f"with the version of cloister that {MANIFEST} names, or a later one.",
+        f"{folder.name} is a release of another schema than {UNBOUND} and {SCHEMA}, which this version reads. Verify "
+        f"it with the version of cloister that {MANIFEST} names, or a later one.",
         file=MANIFEST,
     )
 
