@@ -165,7 +165,7 @@ class Coding:
     ) -> Iterator[tuple[str | None, NDArray[np.int64]]]:
         """Yield each label of a released column with the places of the values that it may stand for."""
         bound = join_released(self.bound, self.hierarchies, text.to_frame(column), {})[column]
-        for label, places in bound.covered(sorted({*levels, 0})).items():
+        for label, places in bound.list_covered(sorted({*levels, 0})).items():
             yield label, np.array(sorted(places), dtype=np.int64)
 
     def _column(self, text: pl.Series, column: str, levels: Sequence[int]) -> Matrix:

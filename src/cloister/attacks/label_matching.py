@@ -108,7 +108,7 @@ def labels_of(
     """Return the numbers of the labels that cover each value at some of these levels."""
     number = {text: at for at, text in enumerate(shown)}
     covering: dict[str | None, set[int]] = {}
-    for label, places in hierarchy.covered(levels).items():
+    for label, places in hierarchy.list_covered(levels).items():
         if label in number:
             for place in places:
                 covering.setdefault(hierarchy.values[place], set()).add(number[label])

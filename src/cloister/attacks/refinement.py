@@ -80,8 +80,8 @@ def refine(
 def _count_joined(hierarchy: BoundHierarchy, levels: Sequence[int]) -> dict[str | None, int]:
     """Return for each label how many intervals with values it joins, of which the first and the last occur.
 
-    Where intervals are joined, a label of a level is one of which both ends occur, too: but for the root, which also
-    stands for missing values. Empty where none are joined.
+    Where intervals are joined, both ends of a label of a level occur, too, but for the root, which also covers missing
+    values. Empty where none are joined.
     """
     if not hierarchy.joined:
         return {}

@@ -51,7 +51,7 @@ class BoundHierarchy:
     labels: tuple[tuple[str | None, ...], ...] = field(repr=False)
     leaves: Leaves = field(repr=False)
     n_leaves: int
-    # labels between the levels, which a release may have beside those of the levels; and the places of the values that
+    # labels between the levels, which a release may have as well as those of the levels; and the places of values that
     # are not missing, in the order in which labels are joined
     joined: tuple[JoinedLabel, ...] = ()
     order: Leaves = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
@@ -75,7 +75,7 @@ class BoundHierarchy:
         joined = [(one.label, one.level, one.leaves) for one in self.joined if one.level in levels]
         return pl.concat([*frames, pl.DataFrame(joined, schema=kinds, orient="row")])
 
-    def covered(self, levels: Sequence[int]) -> dict[str | None, set[int]]:
+    def list_covered(self, levels: Sequence[int]) -> dict[str | None, set[int]]:
         """Return the places of the values that each label of these levels may stand for.
 
         A joined label counts among those of its level.
@@ -212,7 +212,7 @@ class BuiltHierarchy(Generic[Read]):
         """The levels of these distinct values, all of them covered."""
 
     def read(self, texts: Sequence[str]) -> list[Read | None]:
-        """Return what each value stands for; None where the hierarchy does not cover it."""
+        """Return how each value is read; None where the hierarchy does not cover it."""
         return [self._read(text) for text in texts]
 
     def outside(self, values: Sequence[str | None]) -> list[str]:

@@ -17,7 +17,7 @@ from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, NamedVal
 from cloister.hierarchy.categories import GroupsHierarchy, KeepHierarchy, RareHierarchy, SimilarHierarchy
 from cloister.hierarchy.file_hierarchy import hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
-from cloister.hierarchy.installed import installed_hierarchy, installed_names
+from cloister.hierarchy.installed import list_installed, load_installed
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number, QuantileHierarchy
 from cloister.settings.reading import day_of, proposal
 
@@ -283,15 +283,15 @@ def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
         return _build(name, spec)
     if os.path.isfile(text):
         return hierarchy_file(text, missing_as=missing_as)
-    if (installed := installed_hierarchy(spec)) is not None:
+    if (installed := load_installed(spec)) is not None:
         return installed
     if name == "omop":
         raise InputError(
             "A hierarchy of an OMOP vocabulary is first built as a file: "
             "cloister hierarchy build omop:FOLDER DATA --column COLUMN --out FILE. Give that file here."
         )
-    hint = did_you_mean(name, [*BUILDERS, *installed_names()])
-    usages = ", ".join([*(builder.usage for builder in BUILDERS.values()), *installed_names()])
+    hint = did_you_mean(name, [*BUILDERS, *list_installed()])
+    usages = ", ".join([*(builder.usage for builder in BUILDERS.values()), *list_installed()])
     named = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"
     raise InputError(f"{named} is neither a hierarchy file that exists nor a builder.{hint} Builders: {usages}.")
 

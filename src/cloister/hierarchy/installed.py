@@ -55,7 +55,7 @@ class InstalledHierarchy(BuiltHierarchy[tuple[str, ...]]):
         return InputError(f"The hierarchy {self.spec} of the package {self.package} {what}. Report it to its authors.")
 
 
-def installed_hierarchy(spec: str) -> Hierarchy | None:
+def load_installed(spec: str) -> Hierarchy | None:
     """Return the hierarchy of another package that these words name; None if no package has the builder."""
     name, _, words = spec.partition(":")
     found = [*entry_points(group=GROUP, name=name)]
@@ -74,6 +74,6 @@ def installed_hierarchy(spec: str) -> Hierarchy | None:
     return InstalledHierarchy(spec, packages[0], labels)
 
 
-def installed_names() -> list[str]:
+def list_installed() -> list[str]:
     """Return the names of the builders of other packages, none of which is loaded."""
     return sorted({one.name for one in entry_points(group=GROUP)})

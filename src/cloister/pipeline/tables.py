@@ -141,7 +141,8 @@ def describe_release(
     encoded: EncodedInput, protected: ProtectedTable, request: TableRequest, source: Source, seed: int
 ) -> TableRelease:
     """Measure a protected table, or its tally, and return the release, not verified yet."""
-    table, n = with_joined(encoded.table, protected, request), encoded.table.tally.n_records
+    table, n = encoded.table, encoded.table.tally.n_records
+    table = replace(table, hierarchies=with_joined(table.hierarchies, protected, request))
     accepted, of_sets = accepted_beside_labels(table, protected, request, source.name)
     request = with_published_rules(request, protected.suppressed, n)
     utility = exact_utility(table, protected, request)

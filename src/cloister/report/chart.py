@@ -203,7 +203,7 @@ class Placed:
 def scatter(rows: Sequence[Placed], across: str, upwards: str, *, is_named: bool = True) -> Scatter:
     """Return a scatter plot of releases or settings, with these names of the axes.
 
-    ``is_named``: write names beside points, and join those of the frontier
+    ``is_named``: write names next to points, and join those of the frontier
     """
     along, high = _marks([row.across for row in rows]), _marks([row.upwards for row in rows])
 
@@ -243,7 +243,7 @@ def with_areas(picture: Scatter) -> Scatter:
 
 
 AXIS_GAP, AXIS_SIDE, AXES_WIDE, MOST_AXES, MOST_MARKS, AXIS_LETTERS = 112, 64, 600, 9, 12, 16
-"""Of parallel coordinates: how far axes are apart, at least, the room beside and between the outer ones, and how
+"""Of parallel coordinates: how far axes are apart, at least, the room outside and between the outer ones, and how
 much they show."""
 
 
@@ -292,7 +292,9 @@ def parallel(rows: Sequence[tuple[Placed, Sequence[str]]], names: Sequence[str])
     drawn.append(("highest risk", *along_figures([row.across for row, _ in rows])))
     drawn.append(("information loss", *along_figures([row.upwards for row, _ in rows])))
     gap = max(AXIS_GAP, AXES_WIDE // (len(drawn) - 1))
-    axes = tuple(Axis(shorten(name), AXIS_SIDE + gap * number, marks) for number, (name, marks, _) in enumerate(drawn))
+    axes = tuple(
+        Axis(abbreviate(name), AXIS_SIDE + gap * number, marks) for number, (name, marks, _) in enumerate(drawn)
+    )
     lines = [
         Course(
             row.label,
@@ -314,7 +316,7 @@ def along_words(words: Sequence[str]) -> tuple[tuple[tuple[str, float], ...], li
     height = (Parallel.bottom - Parallel.top) / (len(order) - 1)
     at = {word: round(Parallel.bottom - height * place, 1) for place, word in enumerate(order)}
     shown = order if len(order) <= MOST_MARKS else [order[0], order[-1]]
-    return tuple((shorten(word), at[word]) for word in shown), [at[word] for word in words]
+    return tuple((abbreviate(word), at[word]) for word in shown), [at[word] for word in words]
 
 
 def along_figures(figures: Sequence[float]) -> tuple[tuple[tuple[str, float], ...], list[float]]:
@@ -333,8 +335,8 @@ def by_number(word: str) -> tuple[float, str]:
         return math.inf, word
 
 
-def shorten(word: str) -> str:
-    """Return a word that fits beside an axis."""
+def abbreviate(word: str) -> str:
+    """Return a word that fits next to an axis."""
     return word if len(word) <= AXIS_LETTERS else f"{word[: AXIS_LETTERS - 1]}\u2026"
 
 

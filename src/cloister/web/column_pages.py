@@ -59,7 +59,7 @@ def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
         role = visit.say("set-role")
         changed = visit.every("selected") if visit.say("set") == "selected" else visit.say("shown").split(",")
     for place in _places(changed, sample):
-        own = sample.columns[place].suggested if role == SUGGESTED else role
+        own = sample.columns[place].suggestion if role == SUGGESTED else role
         chosen[place] = own if own in ROLES else chosen[place]
     return chosen
 

@@ -170,7 +170,7 @@ def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = (
     undecided = [row for row in rows if not row.role]
     if undecided and not bulk:
         suggested = (
-            {SUGGESTED: "Use the suggested roles"} if any(row.facts.suggested in ROLES for row in undecided) else {}
+            {SUGGESTED: "Use the suggested roles"} if any(row.facts.suggestion in ROLES for row in undecided) else {}
         )
         fixes = {**suggested, **drop, **quasi, "sensitive": "Release as recorded"}
         yield _alert(undecided, "undecided. Nothing is released until each column has a role", fixes)
@@ -179,10 +179,10 @@ def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = (
     if stopping:
         yield _alert(stopping, "released as recorded in the last run, which refused that", drop | quasi)
     recorded = [row for row in recorded if row not in stopping]
-    identifying = [row for row in recorded if _has_sign(row.facts) or row.facts.suggested == "drop"]
+    identifying = [row for row in recorded if _has_sign(row.facts) or row.facts.suggestion == "drop"]
     if identifying:
         yield _alert(identifying, "released as recorded, with signs of identifiers", drop)
-    known = [row for row in recorded if row not in identifying and row.facts.suggested == "quasi-identifier"]
+    known = [row for row in recorded if row not in identifying and row.facts.suggestion == "quasi-identifier"]
     if known:
         yield _alert(known, "released as recorded, though outsiders may know the values", quasi)
     unique = [row for row in recorded if row not in [*identifying, *known] and row.facts.alone > MOSTLY]

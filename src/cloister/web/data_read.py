@@ -82,7 +82,7 @@ class ColumnFacts:
     signs: tuple[IdentifierSign, ...] = ()
 
     @property
-    def suggested(self) -> str | None:
+    def suggestion(self) -> str | None:
         """The role that evidence suggests; None where there is none, or it is not sure."""
         return None if self.guess is None or self.guess.sureness == "not sure" else self.guess.role
 

@@ -58,9 +58,9 @@ def test_a_joined_label_counts_among_its_level():
     hierarchy = cl.parse_hierarchy("interval:5,10,20")
     bound = hierarchy.join(hierarchy.bind("age", AGES), ["[0-14]", "[5-34]"])
 
-    assert "[0-14]" in bound.covered([2, 3])
-    assert "[5-34]" not in bound.covered([2, 3])
-    assert {bound.values[place] for place in bound.covered([3])["[0-14]"]} == {"3", "7", "12"}
+    assert "[0-14]" in bound.list_covered([2, 3])
+    assert "[5-34]" not in bound.list_covered([2, 3])
+    assert {bound.values[place] for place in bound.list_covered([3])["[0-14]"]} == {"3", "7", "12"}
     assert ("[0-14]", 3, 15) in bound.sets([3]).rows()
 
 

@@ -141,7 +141,7 @@ def test_the_risk_before_is_on_the_page_and_not_in_the_release(window, monkeypat
 
 
 def test_the_first_screen_of_several_parts(window):
-    """Each part has its risk before and after, recorded columns, losses and attack beside the sign-off."""
+    """Each part has its risk before and after, recorded columns, losses and attack above the sign-off."""
     page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
     assert list(load_job(window.folder / "patients.toml").job.parts) == ["patients", "codes"]
     page = window.wait(stepped(window, window.get("/release", job="patients.toml"), "/release/run")).text

@@ -51,7 +51,7 @@ def test_labels_cross_the_levels_and_lose_less(release):
 
 
 def test_a_label_that_does_not_cover_its_record_is_found(release):
-    """The verifier compares each joined label with the value that it stands for, and refuses ends within intervals."""
+    """The verifier compares each joined label with the value of its record, and refuses ends within intervals."""
     label = sorted(crossing(release))[0]
     low, high = label.strip("[)").split(", ")
     for forged in (f"[{low}, {float(low) + 1:g})", f"[{float(low) + 0.5}, {high})", f"[{low}, {high}]"):

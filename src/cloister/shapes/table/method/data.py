@@ -111,14 +111,13 @@ class TableRequest(TableSettings):
         return [float(self.weights.get(column, 1.0)) for column in columns]
 
     @property
-    def joins_intervals(self) -> bool:
-        """Whether labels of numbers may join adjacent intervals; other losses look at levels alone."""
-        has_numbers = any(
-            isinstance(one.hierarchy, Intervals | QuantileHierarchy) and name not in self.microaggregate
-            for name, one in self.quasi_identifiers.items()
-        )
-        can_join = self.published_method in JOINING and isinstance(self.loss, AttributeLoss)
-        return has_numbers and can_join and self.intervals != NESTED
+    def columns_to_join(self) -> tuple[str, ...]:
+        """The columns whose labels may join adjacent intervals; other losses look at levels alone."""
+        if self.published_method not in JOINING or not isinstance(self.loss, AttributeLoss) or self.intervals == NESTED:
+            return ()
+        quasi, averaged = self.quasi_identifiers, self.microaggregate
+        numbers = (name for name, one in quasi.items() if isinstance(one.hierarchy, Intervals | QuantileHierarchy))
+        return tuple(name for name in numbers if name not in averaged)
 
     @property
     def is_plain(self) -> bool:

@@ -72,19 +72,13 @@ def exact_utility(table: EncodedTable, protected: ProtectedTable, request: Table
     return exact
 
 
-def with_joined(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> EncodedTable:
-    """Return the table with hierarchies that have the released labels of joined intervals."""
-    if not request.joins_intervals:
-        return table
-    return replace(table, hierarchies=_with_joined(table.hierarchies, protected.labels, request))
-
-
-def _with_joined(
-    hierarchies: Mapping[str, BoundHierarchy], labels: Tally, request: TableRequest
-) -> dict[str, BoundHierarchy]:
-    quasi = request.quasi_identifiers
-    own = {name: one.hierarchy for name, one in quasi.items()}
-    return join_released(hierarchies, own, labels.frame, {name: one.lowest for name, one in quasi.items()})
+def with_joined(
+    hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
+) -> Mapping[str, BoundHierarchy]:
+    """Return bound hierarchies with the released labels that join adjacent intervals."""
+    asked = {name: request.quasi_identifiers[name] for name in request.columns_to_join}
+    own = {name: one.hierarchy for name, one in asked.items()}
+    return join_released(hierarchies, own, protected.labels.frame, {name: one.lowest for name, one in asked.items()})
 
 
 def _averaged_column(name: str, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> ColumnLoss:
@@ -108,12 +102,11 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
     is_masked = must_mask(protected.suppressed, k)
     suppressed = k - 1 if is_masked else protected.suppressed
     originals, released = table.tally.gather(protected.originals.drop_nulls()), protected.released()
-    hierarchies = {
+    bound = {
         name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals.frame[name]))
         for name in table.hierarchies
     }
-    if request.joins_intervals:
-        hierarchies = _with_joined(hierarchies, labels, request)
+    hierarchies = with_joined(bound, protected, request)
     is_averaged = request.method == MDAV  # whose losses look within classes
     columns = [
         replace(one, loss=_published_share(Fraction(str(one.loss))))

@@ -263,7 +263,7 @@ def _check_search(request: TableRequest) -> None:
         f"Intervals are joined in columns of intervals, by the methods {', '.join(JOINING)}, with a loss that is a "
         "mean of columns. Leave out the choice of intervals, or take such columns, method and loss.": request.intervals
         == JOINED
-        and not request.joins_intervals,
+        and not request.columns_to_join,
     }
     for sentence, is_wrong in wrong.items():
         if is_wrong:

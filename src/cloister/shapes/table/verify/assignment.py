@@ -108,7 +108,7 @@ def _find_covered(
     place = {value: number for number, value in enumerate(hierarchy.values)}
     numbers = np.array([place[value] for value in text.to_list()], dtype=np.int64)
     masks = {}
-    for label, values in hierarchy.covered(levels_of(guarantee, column)).items():
+    for label, values in hierarchy.list_covered(levels_of(guarantee, column)).items():
         is_covered = np.zeros(len(hierarchy.values), dtype=np.bool_)
         is_covered[list(values)] = True
         masks[label] = np.packbits(is_covered[numbers])

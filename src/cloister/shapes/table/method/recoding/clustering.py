@@ -39,7 +39,7 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     *Guarantee*: every class of released records with equal labels satisfies all rules about classes, and the release
     those about the table, against anybody who knows the quasi-identifiers of a patient. The loss is never more than
     that of the transformation. Not promised: the least loss of all such releases; that labels of different classes
-    exclude each other (an age of [40-49] stands beside [40-44]). Labels of numbers are then joined (`join_intervals`).
+    exclude each other (ages of [40-49] and [40-44] both occur). Labels of numbers are then joined (`join_intervals`).
     Cost: a count of the records left for each transformation tried.
 
     ``first``: what a search found.
@@ -161,7 +161,7 @@ def cluster(
     who knows the quasi-identifiers of a patient. Only what may be joined with nothing within the highest levels
     allowed is suppressed. The clusters do not depend on the order of the records. No class has records of two strata,
     and without strata the loss is never more than that of Mondrian. Not promised: the least loss; that labels of
-    different classes exclude each other (an age of [40-44] stands beside [40-49]). Cost: local recoding, Mondrian, and
+    different classes exclude each other (ages of [40-44] and [40-49] both occur). Cost: local recoding, Mondrian, and
     rows x rows of a block x attributes.
 
     At most ``block`` distinct rows are clustered together, of which the parts of Mondrian are; of a lattice of at most

@@ -1,13 +1,12 @@
 """Join adjacent intervals: each class of a partition gets the shortest run of intervals that has its numbers."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.hierarchy import Intervals
-from cloister.hierarchy.interval import ABOVE, BELOW
-from cloister.shapes.table.method.coding import Coded
+from cloister.hierarchy.interval import ABOVE, BELOW, Ends
 from cloister.utility import AttributeLoss
 
 from .table_recoding import JoinedClasses, Partition, TableRecoding
@@ -29,8 +28,8 @@ def join_intervals(recoding: TableRecoding, partition: Partition) -> TableRecodi
     """
     found = {
         place: joined
-        for place, hierarchy in recoding.intervals.items()
-        if (joined := _join_column(recoding, partition, place, hierarchy)) is not None
+        for place in recoding.intervals
+        if (joined := _join_column(recoding, partition, place)) is not None
     }
     if not found:
         return recoding
@@ -47,48 +46,50 @@ def find_reach(recoding: TableRecoding, attribute: int, n_codes: int) -> NDArray
     Endless where nothing is joined: of missing values, and where the loss counts levels.
     """
     reach = np.repeat(np.array([[-np.inf], [np.inf]]), n_codes, axis=1)
-    hierarchy, coded = recoding.intervals.get(attribute), recoding.coded
     is_by_level = isinstance(recoding.loss, AttributeLoss) and recoding.loss.by_level
-    if hierarchy is None or is_by_level:
-        return reach
-    known, code = _codes_of_values(coded[attribute])
-    level = max(1, int(recoding.problem.lowest[attribute]))
-    cells = hierarchy.cells(known, level)
-    if cells is not None and known:
-        reach[:, code] = hierarchy.reach(cells, coded[attribute].leaves[level][coded[attribute].rise(0, level)[code]])
+    cells = None if is_by_level or attribute not in recoding.intervals else _cells_of(recoding, attribute)
+    if cells is not None and cells.code.size:
+        coded = recoding.coded[attribute]
+        leaves = coded.leaves[cells.level][coded.rise(0, cells.level)[cells.code]]
+        reach[:, cells.code] = recoding.intervals[attribute].reach(cells.ends, leaves)
     return reach
 
 
-def _codes_of_values(coded: Coded) -> tuple[list[str], NDArray[np.int64]]:
-    """The values of a column that are not missing, and the code of each at level 0."""
-    known = [
-        (value, code) for value, code in zip(coded.values, coded.codes[0].tolist(), strict=True) if value is not None
-    ]
-    return [value for value, _ in known], np.array([code for _, code in known], dtype=np.int64)
+class _Cells(NamedTuple):
+    """The intervals of a column that can be joined, of the values that are not missing."""
+
+    level: int
+    code: NDArray[np.int64]  # (n_values,) code of each at level 0
+    ends: Ends
 
 
-def _join_column(
-    recoding: TableRecoding, partition: Partition, attribute: int, hierarchy: Intervals
-) -> JoinedClasses | None:
+def _cells_of(recoding: TableRecoding, attribute: int) -> _Cells | None:
+    """The intervals of a column at its lowest level allowed, from 1 on; None of a level without intervals."""
+    coded, level = recoding.coded[attribute], max(1, int(recoding.problem.lowest[attribute]))
+    known = np.array([value is not None for value in coded.values], dtype=np.bool_)
+    ends = recoding.intervals[attribute].cells([value for value in coded.values if value is not None], level)
+    return None if ends is None else _Cells(level, coded.codes[0][known], ends)
+
+
+def _join_column(recoding: TableRecoding, partition: Partition, attribute: int) -> JoinedClasses | None:
     """The joined labels of the classes of a partition in one column; None where there are none."""
-    coded, rows = recoding.coded[attribute], np.flatnonzero(partition.is_released)
-    base, class_of = max(1, int(recoding.problem.lowest[attribute])), partition.class_of_row[rows]
-    known, of_value = _codes_of_values(coded)
-    cells = hierarchy.cells(known, base)
+    cells, hierarchy = _cells_of(recoding, attribute), recoding.intervals[attribute]
     if cells is None:
         return None
+    coded, rows = recoding.coded[attribute], np.flatnonzero(partition.is_released)
+    class_of = partition.class_of_row[rows]
     # A missing value may be anywhere.
     ends = np.repeat(np.array([[BELOW], [ABOVE]]), coded.leaves[0].size, axis=1)
-    ends[:, of_value] = cells
+    ends[:, cells.code] = cells.ends
     code, levels = recoding.at(attribute, 0, rows), partition.levels[:, attribute]
     begin, end = np.full(levels.size, ABOVE), np.full(levels.size, BELOW)
     np.minimum.at(begin, class_of, ends[0][code])
     np.maximum.at(end, class_of, ends[1][code])
     leaves = _count_leaves(recoding, partition, attribute, rows)
-    is_wide = (levels > base) & (begin < end) & ~((begin == BELOW) & (end == ABOVE))
+    is_wide = (levels > cells.level) & (begin < end) & ~((begin == BELOW) & (end == ABOVE))
     places = np.flatnonzero(is_wide).tolist()
     labels = [hierarchy.scale.label(int(begin[place]), int(end[place])) for place in places]
-    made = {one.label: one for one in hierarchy.join(coded.hierarchy, labels, base).joined}
+    made = {one.label: one for one in hierarchy.join(coded.hierarchy, labels, cells.level).joined}
     of_class, joined = np.full(levels.size, -1, dtype=np.int64), dict[str, int]()
     for place, label in zip(places, labels, strict=True):
         one = made.get(label)

@@ -283,10 +283,6 @@ def recoding_of(table: EncodedTable, request: TableRequest) -> TableRecoding:
     """Return the common data of methods with levels that differ between classes."""
     names = table.problem.names
     weights = np.array(request.weights_of(names))
-    wanted = {} if not request.joins_intervals else {
-        place: hierarchy
-        for place, name in enumerate(names)
-        if isinstance(hierarchy := request.quasi_identifiers[name].hierarchy, Intervals)
-        and name not in request.microaggregate
-    }  # fmt: skip
-    return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights, wanted)
+    to_join = {names.index(name): request.quasi_identifiers[name].hierarchy for name in request.columns_to_join}
+    intervals = {place: hierarchy for place, hierarchy in to_join.items() if isinstance(hierarchy, Intervals)}
+    return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights, intervals)
