@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ from cloister.release.manifest import AnyManifest, outline_of
 from cloister.results import Figures, Manifest
 from cloister.settings.reading import KEEP
 
+SMALL, VERSION = re.compile("[0-9]{1,3}"), re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}")
 TABLE = "table"
 """The part of the manifest of a table whose records are in a database."""
 
@@ -129,9 +131,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(f"{MANIFEST} of {folder.name} is not the manifest of a release.", file=MANIFEST)
     if stated.schema_ in (SCHEMA, UNBOUND):
         return with_names_of_today(manifest)
+    # Anything could be there; what is neither a small number nor a version is not repeated.
+    of = f"schema '{stated.schema_}'" if SMALL.fullmatch(str(stated.schema_)) else "an unknown schema"
+    by = f", cloister {stated.cloister}," if VERSION.fullmatch(str(stated.cloister)) else ""
     raise InputError(
-        f"{folder.name} is a release of another schema than {UNBOUND} and {SCHEMA}, which this version reads. Verify "
-        f"it with the version of cloister that {MANIFEST} names, or a later one.",
+        f"{folder.name} is a release of {of}, and this version reads {UNBOUND} and {SCHEMA}. Verify it with what wrote "
+        f"it{by} or a later version.",
         file=MANIFEST,
     )
 

@@ -300,7 +300,7 @@ FORGED = {
     "a column renamed": (lambda m: m["columns"].update(age2=m["columns"].pop("age")), "columns", 1),
     "two ids": (lambda m: m["columns"]["diagnosis"].update(role="identifier", ids="number"), "says: columns", 1),
     "files not listed": (lambda m: m["files"].clear(), "3 files do not belong", 1),
-    "other schema": (lambda m: m.update(schema=1), "another schema than 2 and 3", 2),
+    "other schema": (lambda m: m.update(schema=1), "reads 2 and 3", 2),
     "other shape": (lambda m: m.update(shape="images"), "not a release of a shape", 2),
     "other ids": (lambda m: m["settings"].update(ids="hmac"), "a release says: settings.ids", 1),
     "no suppression allowed": (lambda m: m["settings"].update(suppression=0.0), "says: settings.suppression", 1),
