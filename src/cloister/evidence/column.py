@@ -1,7 +1,7 @@
 """A column under examination: its distinct values with their numbers of records, its name and its label."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -99,7 +99,15 @@ class Column:
 
     def share_like(self, pattern: str) -> float:
         """Return the share of the records with a value whose complete value has this form."""
-        return self.share(self.values.str.contains(f"^(?:{pattern})$").to_numpy())
+        return self.shares_like([pattern])[0]
+
+    def shares_like(self, patterns: Iterable[str]) -> list[float]:
+        """Return `share_like` of each pattern; all are looked for at once."""
+        value = pl.col(self.values.name)
+        found = self.values.to_frame().select(
+            value.str.contains(f"^(?:{one})$").alias(str(place)) for place, one in enumerate(patterns)
+        )
+        return [self.share(like.to_numpy()) for like in found]
 
     def mostly(self, pattern: str) -> bool:
         """Whether nearly all records have a value of this form."""

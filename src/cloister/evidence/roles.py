@@ -27,7 +27,7 @@ from cloister.risk.column_names import (
 from cloister.risk.identifiers import CLASSES, what_a_name_says
 
 from . import hierarchies
-from .column import DATE, FEW, MANY_KINDS, UNIQUE_SHARE, Column, Guess, Sureness, are_codes
+from .column import DATE, FEW, MANY_KINDS, NEARLY_ALL, UNIQUE_SHARE, Column, Guess, Sureness, are_codes
 from .suspicions import suspicion
 
 ID, PATIENT, QUASI, SENSITIVE, DROP, UNDECIDED = (
@@ -154,12 +154,14 @@ def _birth(column: Column) -> Guess | None:
 def _date(column: Column) -> Guess | None:
     if column.are_numbers:
         return _birth_without_form(column)
-    if column.mostly(rf"{DATE}|{YEAR}") and column.share_like(DATE) > UNIQUE_SHARE:
+    forms = [rf"{pattern}( .*)?" for pattern in FORMS_OF_DATES.values()]
+    dates_or_years, dates, *others = column.shares_like([rf"{DATE}|{YEAR}", DATE, *forms])
+    if dates_or_years >= NEARLY_ALL and dates > UNIQUE_SHARE:
         said = what_a_name_says(column.name)
         sureness: Sureness = "sure" if said is not None and said.letter == "C" else "likely"
         return build(column, "dates, by content", hierarchies.DATES, sureness)
-    for form, pattern in FORMS_OF_DATES.items():
-        if column.mostly(rf"{pattern}( .*)?"):
+    for form, share in zip(FORMS_OF_DATES, others, strict=True):
+        if share >= NEARLY_ALL:
             why = f"dates as {form}: name the format with date_format, or write them YYYY-MM-DD"
             return Guess(column.name, DROP, "likely", why)
     return _birth_without_form(column)

@@ -210,10 +210,13 @@ class Values:
         """Whether all values consist of digits and separators only."""
         return not self.texts.str.contains(_NOT_A_NUMBER).any()
 
-    def n_like(self, regex: str) -> int:
-        """Count the records whose value has this form."""
-        found = self.texts.str.contains(regex)
-        return self.n_where(found) if found.any() else 0
+    def count_like(self, *regexes: str) -> tuple[int, ...]:
+        """Count for each form the records whose value has it."""
+        like = (pl.col("n").filter(pl.col("text").str.contains(one)).sum() for one in regexes)
+        found = pl.DataFrame([self.texts.alias("text"), self.records.alias("n")]).select(
+            one.alias(str(place)) for place, one in enumerate(like)
+        )
+        return found.row(0)
 
     def n_where(self, chosen: pl.Series) -> int:
         """Count the records whose value is selected; null does not count."""

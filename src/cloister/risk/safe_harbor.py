@@ -139,11 +139,11 @@ def _from_values(series: pl.Series, values: Values) -> Iterator[Found]:
     if series.dtype.is_float() or series.dtype == pl.Boolean:
         return
     numbers = values.are_numbers
-    dated = values.n_like(DATE)
+    patterns = OF_NUMBERS if numbers else OF_TEXT
+    dated, people, *found = values.count_like(DATE, PERSON.regex, *(one.regex for one in patterns))
     if dated and (not numbers or dated >= MOSTLY * n):
         yield "C", "values that look like dates finer than a year", dated, _how_sure(dated, n)
-    for pattern in OF_NUMBERS if numbers else OF_TEXT:
-        alike = values.n_like(pattern.regex)
+    for pattern, alike in zip(patterns, found, strict=True):
         if alike and (pattern.inside or alike >= MOSTLY * n):
             yield pattern.letter, f"values that look like {pattern.what}", alike, _how_sure(alike, n)
     if numbers:
@@ -154,7 +154,6 @@ def _from_values(series: pl.Series, values: Values) -> Iterator[Found]:
     long = values.n_where(texts.str.len_chars() >= LENGTH_OF_TEXT)
     if long or (mean >= WORDS_OF_TEXT and len(texts) > n / 2):
         yield "R", "free text, which may hold anything", n, "likely"
-    people = values.n_like(PERSON.regex)
     if people >= 0.8 * n and len(texts) > 0.3 * n and n >= FEW:
         yield "A", f"values that look like {PERSON.what}", people, "possible"
 
@@ -164,16 +163,17 @@ def _how_sure(alike: int, n: int) -> Confidence:
 
 
 def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Found]:
-    n, fine = values.n_records, values.n_like(ZIP)
+    n = values.n_records
+    fine, plus_four, from_zero = values.count_like(ZIP, r"^\d{5}-\d{4}$", r"^0\d{4}$")
     if is_named_zip(column):
         if fine:
             yield "B", "ZIP codes of more than three digits", fine, "certain" if fine > n / 2 else "likely"
         if small := values.n_where(values.texts.str.extract(ZIP_START, 1).is_in(list(areas))):
             what = "ZIP codes of areas with 20,000 people or fewer, which must become 000"
             yield "B", what, small, "certain"
-    elif (plus_four := values.n_like(r"^\d{5}-\d{4}$")) >= MOSTLY * n:
+    elif plus_four >= MOSTLY * n:
         yield "B", "values that look like ZIP codes of nine digits", plus_four, "likely"
-    elif fine >= MOSTLY * n and values.n_like(r"^0\d{4}$"):
+    elif fine >= MOSTLY * n and from_zero:
         yield "B", "values that look like ZIP codes of more than three digits", fine, "possible"
 
 

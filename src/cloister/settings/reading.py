@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Annotated, TypedDict, cast
 
 from cloister.errors import InputError, Message, join_parts, setting
@@ -157,6 +158,9 @@ USUAL = (
 )  # fmt: skip
 """Formats that are proposed, the stricter of two first."""
 
+FEWEST_DIGITS = re.compile(r"(?:[^0-9]*[0-9]){3}")
+"""What any date in a usual format has, as in 1-Jan-20: other texts need not be tried in each."""
+
 
 @dataclass(frozen=True)
 class DateFormat:
@@ -194,6 +198,7 @@ def day_of(text: str) -> date | None:
         return None
 
 
+@lru_cache(64)
 def parse_date_format(text: str) -> DateFormat:
     """Parse a date format.
 
@@ -233,6 +238,8 @@ def formats_of(texts: Iterable[str]) -> tuple[list[str], int]:
     (['d/m/yy', 'm/d/yy'], 2)
     """
     stated = [text.strip() for text in texts]
+    if 2 * sum(FEWEST_DIGITS.match(text) is not None for text in stated) <= len(stated):
+        return [], 0
     fitting = {name: sum(map(parse_date_format(name).fits, stated)) for name in USUAL}
     most = max(fitting.values())
     if 2 * most <= len(stated):
