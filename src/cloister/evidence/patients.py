@@ -8,6 +8,7 @@ import polars as pl
 
 from cloister.risk.column_names import is_named_survey_weight
 from cloister.risk.identifiers import GROUPS, is_determined, is_named_patient, repeated_patients, what_a_name_says
+from cloister.risk.row_numbers import number_values
 
 from .column import IDS, Column, Guess, plain_name
 from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
@@ -95,14 +96,15 @@ def _person_above(
     suppressed, or are births.
     """
     fixed = {one.column for one in guesses if one.role == QUASI and (one.hierarchy == "suppress" or "birth" in one.why)}
-    least, n_stays = max(2, GROUPS * texts.height), texts[stay].n_unique()
+    of_stay = number_values(texts[stay])
+    least, n_stays = max(2, GROUPS * texts.height), np.unique(of_stay).size
     for one in guesses:
         text = texts[one.column]
         if one.column == stay or one.role in (QUASI, SENSITIVE) or not _is_like_id(one.column, text):
             continue
         if not least <= text.n_unique() < n_stays or Column.of(text, "").is_measured:
             continue
-        if is_determined(text, [texts[stay]]) and all(_agrees(text, quasi[name]) for name in fixed):
+        if is_determined(text, of_stay) and all(_agrees(text, quasi[name]) for name in fixed):
             return one.column
     return None
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from cloister.io import as_text
-from cloister.risk.row_numbers import count_unique, number_values, refine
+from cloister.risk.row_numbers import count_unique, number_rows, number_values, refine
 
 from .column import Column
 from .suspicions import suspicion
@@ -24,9 +24,8 @@ def describe_columns(frame: pl.DataFrame, columns: Sequence[str], quasi_identifi
 
 def unique_with(found: dict[str, str], frame: pl.DataFrame, quasi_identifiers: Sequence[str]) -> dict[str, str]:
     """Add to a description the number of records that are unique together with the quasi-identifiers."""
-    classes = np.zeros(frame.height, dtype=np.int64)
-    for name in quasi_identifiers:
-        classes = refine(classes, number_values(as_text(frame[name])))
+    none = np.zeros(frame.height, dtype=np.int64)
+    classes = number_rows(as_text(frame[name]) for name in quasi_identifiers) if quasi_identifiers else none
     alone = count_unique(classes)
     n = frame.height
     said = {}

@@ -212,9 +212,10 @@ def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
             with chdir(folder):  # the data must go through all that can be checked, as the job is written
                 for name in made.job.parts:
                     prepared = prepare_part(run, name)
-                    prepared.protection.check()
                     if asked.shape == "table" and is_small:
                         protect(prepared.protection, prepared.run)
+                    else:
+                        prepared.protection.check()
             return made
         except (InputError, NoSafeRelease) as error:
             new = [column for column in error.columns if column not in left_out]

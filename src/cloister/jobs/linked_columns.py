@@ -17,8 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.io.attributes import AttributesTable
+from cloister.risk.association import order_values
 from cloister.risk.determination import DETERMINED, count_predicted
-from cloister.risk.identifiers import order_values
 
 from .spelling import DAYS, FOLDED, read_spellings
 

@@ -13,8 +13,9 @@ from cloister.io import as_text
 from cloister.release.head import MOST_LOST
 from cloister.report.release_warnings import describe_empty, describe_not_compared
 from cloister.results import DisclosiveColumn, Why
+from cloister.risk.association import order_values
 from cloister.risk.determination import Determination, Hidden, find_determinations
-from cloister.risk.identifiers import free_texts, order_values, repeated_patients
+from cloister.risk.identifiers import free_texts, repeated_patients
 from cloister.shapes.table.format.manifest import TableSections
 from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MDAV, TRUTHFUL
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest

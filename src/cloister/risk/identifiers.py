@@ -9,11 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from cloister.results import DisclosiveColumn
 
+from .association import LEAST_RECORDS, OrderedValues, group_records, order_values, prepare_values, share_said
 from .column_names import is_named_survey_weight, words_of
+from .row_numbers import Numbers, number_rows, number_values, refine
 
 CLASSES = {
     "A": "names",
@@ -223,7 +226,6 @@ class Values:
         return int(self.records.filter(chosen).sum())
 
 
-LEAST_RECORDS = 100  # from fewer nothing follows
 MOST_RECORDS = 100_000  # more are not looked at, but every second, third ... of them
 FREE = 0.5  # share of the records with a text of several words that no other record has
 WORDS = r"\p{L}{2,}\P{L}+\p{L}{2,}"
@@ -241,49 +243,64 @@ def repeated_patients(
     the county, a birth date the age in years and in groups: those are one thing said. Numbers with decimals, weights of
     a survey and what equal quasi-identifiers determine distinguish no patients.
     """
-    found, many = [], {}
+    many = {}
     for name, values in columns.items():
         present, distinct = len(values) - values.null_count(), values.drop_nulls().n_unique()
         if GROUPS * present <= distinct < present:
             many[name] = values
     quasi = [*quasi_identifiers] if many else []
-    many = {name: values for name, values in many.items() if is_named_patient(name) or _may_tell(name, values, quasi)}
-    ordered_ones = [order_values(one) for one in quasi] if many else []
-    for name, values in many.items():
-        text = values.cast(pl.String)
-        said = [] if is_named_patient(name) else [one for one in ordered_ones if _says(text, one)]
-        alone = [
-            one for one in said if not any(_says(other.cast(pl.String), one) for other in said if other is not one)
-        ]
-        if is_named_patient(name) or len(alone) >= 2:
-            found.append(DisclosiveColumn(name, "several records of a patient"))
-    return found
+    classes = number_rows(quasi) if quasi else None
+    many = {name: values for name, values in many.items() if is_named_patient(name) or _may_tell(name, values, classes)}
+    ordered = [order_values(one) for one in quasi] if many else []
+    compared = _QuasiIdentifiers([*map(prepare_values, ordered)], [*map(_groups, ordered)])
+    return [
+        DisclosiveColumn(name, "several records of a patient")
+        for name, values in many.items()
+        if is_named_patient(name) or compared.agree_in_two(_groups(values))
+    ]
 
 
-def _may_tell(name: str, values: pl.Series, quasi_identifiers: Sequence[pl.Series]) -> bool:
+class _QuasiIdentifiers:
+    """Quasi-identifiers as they are compared with a column that is omitted, and which of them says which."""
+
+    def __init__(self, values: Sequence[OrderedValues], groups: Sequence[Numbers]) -> None:
+        self.values = values
+        self.groups = groups
+        self.found: dict[tuple[int, int], bool] = {}
+
+    def agree_in_two(self, groups: Numbers) -> bool:
+        """Whether the records of a group agree in two quasi-identifiers that no other of those it says implies."""
+        said = [place for place, one in enumerate(self.values) if share_said(one, groups) > ONE_PERSON]
+        alone = (one for one in said if not any(self._says(other, one) for other in said if other != one))
+        return next(alone, None) is not None and next(alone, None) is not None
+
+    def _says(self, one: int, other: int) -> bool:
+        if (one, other) not in self.found:
+            self.found[one, other] = share_said(self.values[other], self.groups[one]) > ONE_PERSON
+        return self.found[one, other]
+
+
+def _groups(values: pl.Series) -> Numbers:
+    """The records of the same value, which may be one person's; of very many, those of some values only."""
+    groups = group_records(values)
+    step = 1 + len(values) // MOST_RECORDS
+    return groups if step == 1 else np.where((groups + 1) % step == 0, groups, -1)
+
+
+def _may_tell(name: str, values: pl.Series, classes: Numbers | None) -> bool:
     """Whether a column may distinguish patients although its name does not say so.
 
     Not a weight of a survey, nor where more than one in twenty values is a number with decimals.
     """
     decimals = values.drop_nulls().cast(pl.String).str.contains(r"^[+-]?[0-9]*\.[0-9]*[1-9]")
     is_number = is_named_survey_weight(name) or int(decimals.sum()) > GROUPS * len(decimals)
-    return not is_number and not (quasi_identifiers and is_determined(values, quasi_identifiers))
+    return not is_number and not (classes is not None and is_determined(values, classes))
 
 
-def is_determined(values: pl.Series, given: Sequence[pl.Series]) -> bool:
-    """Whether records agree in other columns, and all records that agree there have the same value."""
-    classes = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(given)])
-    n = classes.n_unique()
-    return n < classes.height and classes.with_columns(values.alias("value")).n_unique() == n
-
-
-def _says(column: pl.Series, value: pl.Series) -> bool:
-    """Whether records of the same value of a column, which stand for one person, hardly differ."""
-    step = 1 + len(column) // MOST_RECORDS
-    is_looked_at = column.rank("dense") % step == 0  # all records of a value, or none
-    one = pl.Series([""] * len(column), dtype=pl.String)
-    looked_at = [series.filter(is_looked_at) for series in (one, value, column)]
-    return share_said(*looked_at) > ONE_PERSON
+def is_determined(values: pl.Series, classes: Numbers) -> bool:
+    """Whether records agree in other columns, of which this is the class, and all that agree have the same value."""
+    n = np.unique(classes).size
+    return n < classes.size and np.unique(refine(classes, number_values(values))).size == n
 
 
 def free_texts(columns: Mapping[str, pl.Series]) -> list[DisclosiveColumn]:
@@ -294,53 +311,3 @@ def free_texts(columns: Mapping[str, pl.Series]) -> list[DisclosiveColumn]:
             is_free = values.is_unique() & values.str.contains(WORDS).fill_null(value=False)
             found += [DisclosiveColumn(name, "free text")] if is_free.sum() > FREE * len(values) else []
     return found
-
-
-def share_said(labels: pl.Series, values: pl.Series, column: pl.Series) -> float:
-    """Return the share of the doubt about a value, given its label, that another column removes; at most 1.
-
-    The doubt is how far a record is from another of its label: their difference where values are numbers, else whether
-    they differ. What is left of it is how far it is from another that also has the same value of the column; where
-    none has, and that is a number, from the next by that number.
-
-    References
-    ----------
-    Goodman, Kruskal (1954), "Measures of association for cross classifications", tau; for numbers with Gini's mean
-    difference in place of the probability to differ.
-    """
-    records = pl.DataFrame([labels.alias("label").fill_null(""), values.alias("value"), column.alias("column")])
-    records = records.drop_nulls().sort("label", "value")
-    is_number = values.dtype.is_numeric()
-    records = records.with_columns(_apart(is_number, "label").alias("doubt")).filter(pl.col("doubt") > 0)
-    records = records.sort("label", "column", "value").with_columns(_apart(is_number, "label", "column").alias("left"))
-    if column.dtype.is_numeric():
-        value = pl.col("value")
-        following = pl.coalesce(value.shift(-1).over("label"), value.shift().over("label"))
-        to_next = (value - following).abs() if is_number else (value != following).cast(pl.Float64)
-        records = records.with_columns(pl.coalesce("left", to_next).alias("left"))
-    compared = records.drop_nulls()
-    if compared.height < LEAST_RECORDS:
-        return 0.0
-    return 1.0 - float(compared["left"].sum()) / float(compared["doubt"].sum())
-
-
-def _apart(is_number: bool, *groups: str) -> pl.Expr:
-    """How far a record is from another of its group on average, sorted by value; null where it is alone.
-
-    Numbers by their mean difference in the group; else the share of the others that have another value.
-    """
-    n, value = pl.len().over(groups).cast(pl.Float64), pl.col("value")
-    if is_number:
-        rank = pl.int_range(1, pl.len() + 1).over(groups)
-        return pl.when(n > 1).then(((2 * rank - n - 1) * value).sum().over(groups) * 2 / (n * (n - 1)))
-    return pl.when(n > 1).then(1 - (pl.len().over(*groups, "value") - 1) / (n - 1))
-
-
-def order_values(text: pl.Series) -> pl.Series:
-    """Convert text to sortable values: numbers, days as numbers of days; other text stays unchanged."""
-    numbers = text.cast(pl.Float64, strict=False)
-    if numbers.null_count() == text.null_count():
-        return numbers
-    days = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    are_days = days.null_count() == text.null_count() < len(text)
-    return days.to_physical().cast(pl.Float64) if are_days else text

@@ -1,5 +1,7 @@
 """Replace values by numbers: rows with equal values in some columns get the same number."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -18,6 +20,14 @@ def refine(classes: Numbers, values: Numbers) -> Numbers:
     pairs = classes * (int(values.max(initial=0)) + 1) + values
     numbers: Numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
     return numbers
+
+
+def number_rows(columns: Iterable[pl.Series]) -> Numbers:
+    """Number the rows of one column or more: rows that agree in all get the same number."""
+    first, *others = map(number_values, columns)
+    for one in others:
+        first = refine(first, one)
+    return first
 
 
 def count_unique(classes: Numbers) -> int:

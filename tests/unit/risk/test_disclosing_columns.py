@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.examples import examples
 
-from cloister.risk import identifiers
-from cloister.risk.identifiers import free_texts, repeated_patients, share_said
+from cloister.risk import association
+from cloister.risk.association import group_records, prepare_values, share_said
+from cloister.risk.identifiers import free_texts, repeated_patients
 
 
-def by_definition(records, *, has_next):
-    """Goodman and Kruskal's tau, with the mean difference for numbers: (label, value, column) records."""
+def by_definition(records):
+    """Goodman and Kruskal's tau, with the mean difference for numbers: (value, group) records."""
 
     def apart(one, two):
         return abs(one - two) if isinstance(one, float) else float(one != two)
@@ -23,46 +24,41 @@ def by_definition(records, *, has_next):
     def mean(values):
         return sum(apart(*two) for two in combinations(values, 2)) / comb(len(values), 2)
 
+    records = [(value, group) for value, group in records if value is not None and group is not None]
+    values = [value for value, _ in records]
     doubt = left = 0.0
-    rows = sorted(records, key=lambda record: (record[0], record[2], record[1]))
-    rows = [row for row in rows if len({other[1] for other in rows if other[0] == row[0]}) > 1]
-    for label in {row[0] for row in rows}:
-        own = [row for row in rows if row[0] == label]
-        values = [row[1] for row in own]
-        for place, (_, value, column) in enumerate(own):
-            alike = [row[1] for row in own if row[2] == column]
-            if len(alike) == 1 and not has_next:
-                continue
-            following = own[place + 1][1] if place + 1 < len(own) else own[place - 1][1]
-            # Whether names differ is told record by record, which adds up to the same for a whole group.
-            others = [*values[:place], *values[place + 1 :]]
-            is_number = isinstance(value, float)
-            doubt += mean(values) if is_number else sum(apart(value, other) for other in others) / len(others)
-            if len(alike) == 1:
-                left += apart(value, following)
-            else:
-                left += mean(alike) if is_number else sum(apart(value, other) for other in alike) / (len(alike) - 1)
+    for place, (value, group) in enumerate(records):
+        alike = [other for other, of in records if of == group]
+        if len(alike) == 1:
+            continue
+        # Whether names differ is counted record by record, which adds up to the same for a whole group.
+        others, is_number = [*values[:place], *values[place + 1 :]], isinstance(value, float)
+        doubt += mean(values) if is_number else sum(apart(value, other) for other in others) / len(others)
+        left += mean(alike) if is_number else sum(apart(value, other) for other in alike) / (len(alike) - 1)
     return 1 - left / doubt if doubt else 0.0
 
 
-RECORDS = st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 5), st.integers(0, 6)), min_size=4, max_size=25)
+NUMBER = st.one_of(st.none(), st.integers(0, 6))
 
 
 @pytest.mark.parametrize("are_numbers", [True, False], ids=["numbers", "names"])
-@pytest.mark.parametrize("has_next", [True, False], ids=["by a number", "by a name"])
-@given(found=RECORDS)
+@given(found=st.lists(st.tuples(NUMBER, NUMBER), min_size=4, max_size=25))
 @examples(60)
-def test_what_is_said_is_as_defined(are_numbers, has_next, found):
+def test_what_is_said_is_as_defined(are_numbers, found):
     """The share of the doubt that a column takes away is that of the definition, record by record."""
-    records = [(label, float(value) if are_numbers else str(value), str(column)) for label, value, column in found]
-    labels, values, columns = (pl.Series(cells) for cells in zip(*records, strict=True))
-    before, identifiers.LEAST_RECORDS = identifiers.LEAST_RECORDS, 1
+    kind = float if are_numbers else str
+    records = [(None if one is None else kind(one), None if group is None else str(group)) for one, group in found]
+    values, groups = (
+        pl.Series([record[place] for record in records], dtype=dtype)
+        for place, dtype in enumerate((pl.Float64 if are_numbers else pl.String, pl.String))
+    )
+    before, association.LEAST_RECORDS = association.LEAST_RECORDS, 1
     try:
-        share = share_said(labels, values, columns.cast(pl.Float64) if has_next else columns)
+        share = share_said(prepare_values(values), group_records(groups))
     finally:
-        identifiers.LEAST_RECORDS = before
+        association.LEAST_RECORDS = before
 
-    assert share == pytest.approx(by_definition(records, has_next=has_next))
+    assert share == pytest.approx(by_definition(records))
 
 
 def test_notes_are_found_and_diagnoses_are_not():

@@ -25,7 +25,8 @@ from .strata import find_strata, within_strata
 from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 MOST_TRANSFORMATIONS = 20_000  # that are tried
-WORK = 100_000_000  # visits of rows; where a lattice would need more, some ways from its bottom to its top are tried
+WORK = 1_600_000_000  # visits of values; where a lattice needs more, some ways from bottom to top are tried
+FEWEST_VISITED = (1_000, 16)  # rows and attributes: with fewer, another transformation costs no less
 POWER = 1.3  # of an attribute's loss: one that is lost whole weighs more than two by halves (1 to 2 tried)
 
 
@@ -124,8 +125,8 @@ def _ways(problem: SearchProblem, worth: list[list[int]]) -> NDArray[np.int64]:
     mean = np.full((n, int(heights.max()) + 2), np.inf)
     for j, own in enumerate(worth):
         mean[j, : len(own)] = costs.weight[j] * costs.mean[j, own]
-    rank = int(heights.sum())
-    ways = max(1, WORK // (max(rank, 1) * problem.task.rows.records.size))
+    rank, visits = int(heights.sum()), math.prod(map(max, FEWEST_VISITED, (problem.task.rows.records.size, n)))
+    ways = max(1, WORK // (max(rank, 1) * visits))
     at, found = np.zeros((ways, n), dtype=np.int64), [np.zeros((1, n), dtype=np.int64)]
     for _ in range(rank):
         step = mean[np.arange(n), at + 1] - mean[np.arange(n), at] + TOLERANCE
