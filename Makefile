@@ -64,8 +64,7 @@ format: $(VENV)/installed-dev ## Bring the code into its format
 	$(RUN) -m ruff format
 
 docs: $(VENV)/installed-docs ## Make the documentation in ./build/docs: pages, and the reference from the code
-	@$(RUN) -m typer docs/command_line.py utils docs --name cloister --title "Command line" \
-	    --output docs/reference/command-line.md >/dev/null
+	@$(RUN) docs/command_line.py
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/docs
 	@echo "Documentation: build/docs/index.html"
 

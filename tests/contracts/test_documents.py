@@ -7,6 +7,7 @@ which holds ``demo/patients.csv`` as ``make demo`` leaves it. ``...`` stands for
 """
 
 import doctest
+import importlib.util
 import itertools
 import json
 import re
@@ -24,8 +25,8 @@ from cloister.cli.main import run
 from cloister.errors import CloisterError
 from cloister.testing import hospital
 
-GENERATED = {"command-line.md"}  # by `make docs`, from the commands themselves
-PAGES = [page for page in (REPOSITORY / "docs").rglob("*.md") if page.name not in GENERATED]
+GENERATED = REPOSITORY / "docs/reference/commands"  # by `make docs`, from the commands themselves
+PAGES = [page for page in (REPOSITORY / "docs").rglob("*.md") if page.parent != GENERATED]
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *PAGES])
 FENCED = re.compile(r"^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\d+\.\d+ s\b")
@@ -35,6 +36,10 @@ OF_CONTAINERS = ("--cap-drop", "--file", "--network", "--publish", "--read-only"
 NOT_OURS = {*OF_PIP, *OF_CONTAINERS, "--user", "--volume", "--install", "--yes"}
 SHOWN_BY_THE_SHELL = {"head", "cat", "ls"}
 NOT_RUN = {"make"}
+SPEC = importlib.util.spec_from_file_location("command_line", REPOSITORY / "docs/command_line.py")
+command_line = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(command_line)
+COMMANDS = dict(command_line.commands())
 
 
 @dataclass(frozen=True)
@@ -165,10 +170,25 @@ def test_options_named_in_documents_exist(document):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_links_lead_somewhere(document):
-    """Every link from one document to another, or to a file, has a target."""
+    """Every link from one document to another, to a file, or to the page of a command has a target."""
     targets = re.findall(r"\]\((?!https?:)([^)#\s]+)", document.read_text(encoding="utf-8"))
+    generated = {GENERATED / f"{name}.md" for name in ("index", *map(command_line.file_name, COMMANDS))}
+    places = {target: (document.parent / target).resolve() for target in targets}
 
-    assert [target for target in targets if not (document.parent / target).exists()] == []
+    assert [target for target, place in places.items() if not (place in generated or place.exists())] == []
+
+
+def test_every_command_has_a_page_with_all_of_its_options(tmp_path):
+    """`make docs` writes a page for each command with what its help lists, and an index that leads to each."""
+    command_line.write_pages(tmp_path / "commands")
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in (tmp_path / "commands").iterdir()}
+    index = pages.pop("index")
+
+    assert set(pages) == {command_line.file_name(words) for words in COMMANDS}
+    assert [name for name in pages if f"]({name}.md)" not in index or f"<{name}>" not in index] == []
+    for words, command in COMMANDS.items():
+        page = pages[command_line.file_name(words)]
+        assert [option for option in options_of(command) if option not in page] == [], words
 
 
 def paths_named_in(text):

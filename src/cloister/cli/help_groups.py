@@ -45,8 +45,8 @@ FEW = 16
 class GroupedCommand(TyperCommand):
     """A command whose help lists its options in groups, if it has many."""
 
-    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the arguments, then the groups that have an option of this command."""
+    def sections(self, ctx: "Context") -> dict[str, list[tuple[str, str]]]:
+        """Return by title what help says of the arguments, then of each group that has an option of this command."""
         params = [(one, one.get_help_record(ctx)) for one in self.get_params(ctx)]
         group_of = {name: title for title, names in GROUPS.items() for name in names}
         options = [one for one, shown in params if shown is not None and one.param_type_name == "option"]
@@ -56,7 +56,10 @@ class GroupedCommand(TyperCommand):
             title = "Arguments" if one.param_type_name == "argument" else group_of.get(one.name or "", "Options")
             if shown is not None:
                 found[title if title in found else "Options"].append(shown)
-        for title, rows in found.items():
-            if rows:
-                with formatter.section(gettext(title)):
-                    formatter.write_dl(rows)
+        return {title: rows for title, rows in found.items() if rows}
+
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write each section."""
+        for title, rows in self.sections(ctx).items():
+            with formatter.section(gettext(title)):
+                formatter.write_dl(rows)
