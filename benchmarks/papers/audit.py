@@ -19,8 +19,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
 WORDS = """# The papers, item by item
 
 cloister implements five papers. This page lists their definitions, theorems, algorithms, worked examples, measures,
-figures and tables, and states for each what cloister has of it. `python -m benchmarks.papers.audit` writes the page
-from `benchmarks/papers/audit.toml`; a test checks that all evidence exists.
+figures and tables, and states for each what cloister has of it: first what does not hold, is missing, differs or is
+partial, then by paper what is full. `python -m benchmarks.papers.audit` writes the page from
+`benchmarks/papers/audit.toml`; a test checks that all evidence exists.
 
 * **full**: built as described and tested, or measured with the paper's conclusion. A worked example needs a test of its
   numbers.
@@ -105,15 +106,20 @@ def counts_table(papers: Sequence[Paper]) -> str:
 
 
 def reasons_table(papers: Sequence[Paper], is_told: Callable[[Row], bool]) -> str:
-    """Return some of the items that are not complete, with their reasons."""
-    rows = [[paper.title, row.place, row.says, row.reason] for paper in papers for row in paper.rows if is_told(row)]
+    """Return some of the items that are not complete, with their reasons and their evidence."""
+    rows = [
+        [paper.title, row.place, row.says, "<br>".join([row.reason, *map(shown, row.evidence)])]
+        for paper in papers
+        for row in paper.rows
+        if is_told(row)
+    ]
     return left_table(["paper", "item", "the paper", "here"], rows)
 
 
 def paper_table(paper: Paper) -> str:
-    """Return all items of a paper with their evidence."""
-    rows = [[row.place, row.says, row.state, "<br>".join(map(shown, row.evidence))] for row in paper.rows]
-    table = left_table(["item", "the paper", "state", "evidence"], rows)
+    """Return the items of a paper that are full, with their evidence; reasons_table has the others."""
+    rows = [[row.place, row.says, "<br>".join(map(shown, row.evidence))] for row in paper.with_state("full")]
+    table = left_table(["full", "the paper", "evidence"], rows)
     return f"## {paper.title}\n\n{paper.citation}.\n\n{table}"
 
 

@@ -2,67 +2,29 @@
 
 PAGE = """# Claims: time, risk and utility
 
-Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
-<!-- seconds --> seconds in all). Each release uses the plan that `cloister init claims` writes, unchanged: threshold
-0.05 (classes of 20), adversary power 5, levels and suppressed labels chosen together, cells suppressed, flag-aware risk
-bounded. [claims.json](claims.json) contains all numbers and manifests.
-
-Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow
-Zipf's law, chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too, with less
-correlated claims. The method is that of El Emam et al. (2012), JMIR 14(1):e33, whose data are not available.
-
 **What did not hold** ([all items](../papers.md)). Equation (2) of the paper, the share of patients matched with a voter
 list, is too low: where everybody is unique, it gives the sampled share instead of 1. [Releases](../claims.md#attacks)
 state the exact share too. Diversities of columns are correlated up to <!-- most_alike --> here, in the paper up to
 0.46.
 
-## Time and memory
-
-Times are those of complete commands: start, read, verify, write. Kernels were compiled beforehand. *Processors* are
-seconds summed over cores. Other work ran at the same time, so commands took longer than on an idle machine.
-
-<!-- times -->
-
-## Adversary power
-
-The adversary knows p = 1 + (5 - 1) r / max(r) values of a column of a patient, rounded up, but no more than there are
-(equation 1 of the paper, which takes 5 as the highest power). r is the number of claims, at most the mean plus two
-standard deviations, divided by the diversity of their values, 1 - D. Simpson's index D is the chance that two of the N
-values are equal, the sum of n (n - 1) / (N (N - 1)) over the distinct ones, and 1 if there is one value. Without
-diversity p is 5. The higher power of recorded codes and of released labels is used.
-
 ## Risk
+
+Each release uses the plan that `cloister init claims` writes, unchanged.
 
 <!-- risks -->
 
 With levels and suppressed labels chosen together, the share flagged is no limit but a result.
 
 *Flags believed*: upper end of the interval for the flag-aware adversary. *Verified*: `cloister verify` simulated the
-adversary again and agreed within four standard errors. Suppression:
+adversary again and agreed within four standard errors. *Cells*: suppressed ones.
 
 <!-- suppression -->
-
-## Truncation
-
-Claims per patient at percentiles (share of claims that truncation there would remove), and the level chosen:
-
-<!-- truncation -->
 
 ## Levels
 
 Chosen level / highest level (released labels):
 
 <!-- levels -->
-
-## Excluded patients (Tables 1 to 4)
-
-Patients with codes on the exclusion list against the others, in percent, in the paper's bands. All these patients are
-synthetic, and DE-SynPUF is public, so small shares are stated exactly. A release masks them. The generator rarely draws
-the excluded codes. Synthetic patients do not show how excluded real patients differ.
-
-<!-- patients -->
-
-<!-- excluded -->
 
 ## Correlations between diversities (Table 5)
 
@@ -75,4 +37,46 @@ In italics the paper's, which range from -0.44 to 0.46.
 Mean risk in percent. The plan limits the risk from patients and claims together, and from flag-aware adversaries.
 
 <!-- attacks -->
+
+## Time and memory
+
+Times are those of complete commands: start, read, verify, write. Kernels were compiled beforehand. *Processors* are
+seconds summed over cores. Other work ran at the same time, so commands took longer than on an idle machine.
+
+<!-- times -->
+
+## Truncation
+
+Claims per patient at percentiles (share of claims that truncation there would remove), and the level chosen:
+
+<!-- truncation -->
+
+## Excluded patients (Tables 1 to 4)
+
+Patients with codes on the exclusion list against the others, in percent, in the paper's bands. All these patients are
+synthetic, and DE-SynPUF is public, so small shares are stated exactly. A release masks them. The generator rarely draws
+the excluded codes. Synthetic patients do not show how excluded real patients differ.
+
+<!-- patients -->
+
+<!-- excluded -->
+
+## Adversary power
+
+The adversary knows p = 1 + (5 - 1) r / max(r) values of a column of a patient, rounded up, but no more than there are
+(equation 1 of the paper, which takes 5 as the highest power). r is the number of claims, at most the mean plus two
+standard deviations, divided by the diversity of their values, 1 - D. Simpson's index D is the chance that two of the N
+values are equal, the sum of n (n - 1) / (N (N - 1)) over the distinct ones, and 1 if there is one value. Without
+diversity p is 5. The higher power of recorded codes and of released labels is used.
+
+## How this was measured
+
+Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
+<!-- seconds --> seconds in all). The plan has threshold 0.05 (classes of 20), adversary power 5, levels and suppressed
+labels chosen together, cells suppressed, flag-aware risk bounded. [claims.json](claims.json) contains all numbers and
+manifests.
+
+Generated patients have 25 claims each on average (`benchmarks/papers/claims_made_up.py`): codes follow
+Zipf's law, chronic diagnoses recur, and older patients have more claims. DE-SynPUF is synthetic too, with less
+correlated claims. The method is that of El Emam et al. (2012), JMIR 14(1):e33, whose data are not available.
 """

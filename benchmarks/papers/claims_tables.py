@@ -55,16 +55,26 @@ def times(rows: Sequence[Found]) -> str:
 
 
 def risks(rows: Sequence[Found]) -> str:
-    """What each release says of its risk."""
-    heads = ["data", "mean risk (95% interval)", "flagged (95% interval)", "flags believed", "loss", "verified"]
+    """What each release says of its risk, and what was suppressed."""
+    heads = [
+        "data",
+        "mean risk (95% interval)",
+        "flagged (95% interval)",
+        "flags believed",
+        "loss",
+        "verified",
+        "cells",
+    ]
     lines = []
     for row in rows:
+        counts = next(line["counts"] for line in row["own"]["steps"] if line["step"] == "11 suppression")
         risk = row["manifest"]["risk"]
         verified = "yes" if row["verify"]["code"] == 0 else "NO"
         highest, loss = risk["flag_aware"]["highest"], row["manifest"]["utility"]["loss"]
         pairs = ((risk["mean"], risk["interval"]), (risk["flag_rate"], risk["flag_interval"]))
         shares = [f"{share(mean)} ({share(interval)})" for mean, interval in pairs]
-        lines.append([row["data"], *shares, share(highest), f"{loss:.2f}", verified])
+        cells = f"{counts['cells suppressed']:,}"
+        lines.append([row["data"], *shares, share(highest), f"{loss:.2f}", verified, cells])
     return table(heads, lines)
 
 
@@ -74,16 +84,18 @@ def share(number: float | Sequence[float]) -> str:
 
 
 def suppression(rows: Sequence[Found]) -> str:
-    """Flagged shares before and after, and what was suppressed."""
-    heads = ["data", "flagged before", "flagged after", "rounds", "max_flag_rate", "patients", "cells"]
-    lines = []
+    """State that nothing followed the suppression of labels, or by release what did."""
+    heads = ["data", "flagged before", "flagged after", "rounds", "max_flag_rate", "patients"]
+    lines, is_needed = [], False
     for row in rows:
         own, manifest = row["own"], row["manifest"]
         counts = next(line["counts"] for line in own["steps"] if line["step"] == "11 suppression")
-        flags = [share(own["before_suppression"]["flag_rate"]), share(manifest["risk"]["flag_rate"])]
-        told = [f"{counts[name]:,}" for name in ("patients left out", "cells suppressed")]
-        lines.append([row["data"], *flags, own["rounds"], manifest["choice"]["max_flag_rate"], *told])
-    return table(heads, lines)
+        rates = (own["before_suppression"]["flag_rate"], manifest["risk"]["flag_rate"])
+        omitted, limit = counts["patients left out"], manifest["choice"]["max_flag_rate"]
+        lines.append([row["data"], *map(share, rates), own["rounds"], limit, f"{omitted:,}"])
+        is_needed = is_needed or own["rounds"] > 0 or rates[0] != rates[1] or omitted > 0
+    same = "No round followed that suppresses values of patients at risk, and no patient is suppressed."
+    return table(heads, lines) if is_needed else same
 
 
 def truncation(rows: Sequence[Found]) -> str:

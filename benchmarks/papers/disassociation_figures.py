@@ -146,6 +146,13 @@ def scale_table(out: Path) -> str:
     return table(head, cells)
 
 
+def several(row: dict[str, Any]) -> str:
+    """The share within 5% of constraints of several codes, and their number; nothing if these are all constraints."""
+    if row.get("several") == row["constraints"]:
+        return ""
+    return f"{share(row['within_several'])} ({row.get('several', 0):,})"
+
+
 def settings_table(rows: Rows) -> str:
     """Every policy at k = 5, m = 2."""
     head = ["policy", "constraints", "within 5%", "of several codes", "uncounted", "ARE drawn", "ARE frequent 0.625%"]
@@ -154,7 +161,7 @@ def settings_table(rows: Rows) -> str:
             f"{row['data']}, `{row['policy']}`",
             f"{row['constraints']:,}",
             share(row["within"]),
-            f"{share(row['within_several'])} ({row.get('several', 0):,})",
+            several(row),
             share(row["left"], 2),
             f"{row['drawn']['are']:.3f}",
             f"{row['frequent:0.625']['are']:.3f}",
@@ -173,7 +180,8 @@ def sweep_table(rows: Rows) -> str:
     settings = [setting for setting in SWEPT if any((row["m"], row["k"]) == setting for row in rows)]
     cells: dict[tuple[str, str], dict[tuple[int, int], str]] = {}
     for row in rows:
-        within = f"{share(row['within'])} ({share(row['within_several'])}), {share(row['left'], 2)}"
+        some = "" if row["within_several"] == row["within"] else f" ({share(row['within_several'])})"
+        within = f"{share(row['within'])}{some}, {share(row['left'], 2)}"
         cells.setdefault((row["data"], f"`{row['policy']}`"), {})[row["m"], row["k"]] = within
     return table(
         ["data", "policy", *(f"k = {k}" if m == 2 else f"k = {k}, m = {m}" for m, k in settings)],
@@ -241,14 +249,9 @@ def sizes_table(rows: Rows) -> str:
 
 PAGE = """# Disassociation: accuracy on public data
 
-Results of `python -m benchmarks.papers.disassociation figures`: the evaluation of Loukides, Liagouris,
-Gkoulalas-Divanis and Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, on two public data sets instead of
-theirs: *diabetes130* (71,517 patients, 915 codes, 3.7 per patient) and *synpuf* (58,460 patients, 5,815 codes, 13.6 per
-patient). Estimates are means of ten reconstructions. *Uncounted* is the share of code occurrences in item chunks.
-[disassociation.json](disassociation.json) contains all numbers.
-
-**What did not hold** on both data sets, by the number of the figure in the paper ([all items](../papers.md)). The
-paper's data have 5.11 codes per patient and are not available.
+**What did not hold** on both data sets, by the number of the figure in the paper ([all items](../papers.md)).
+*diabetes130* has 71,517 patients, 915 codes, and 3.7 codes per patient, *synpuf* 58,460, 5,815 and 13.6. The paper's
+data have 5.11 codes per patient and are not available.
 
 <!-- findings -->
 
@@ -302,7 +305,8 @@ item chunk.
 
 Estimates of all other tables are means of ten reconstructions. Here each of the ten is also compared on its own, since
 recipients may analyze only one. Each cell has the share within 5% for the mean of the ten, and for one reconstruction:
-mean (lowest to highest of ten). The paper's figures are pictures; the table has the numbers of its text.
+mean (lowest to highest of ten); one number if all are equal. The paper's figures are pictures; the table has the
+numbers of its text.
 
 <!-- reconstructions -->
 
@@ -312,7 +316,8 @@ mean (lowest to highest of ten). The paper's figures are pictures; the table has
 
 ![Constraints by MRE, k = 5, m = 5](figure-24.svg)
 
-Other k and m. Each cell has the constraints within 5% (those of several codes), and the uncounted occurrences:
+Other k and m. Each cell has the constraints within 5% (those of several codes, if that differs), and the uncounted
+occurrences:
 
 <!-- sweep -->
 
@@ -350,6 +355,13 @@ process per row.
 *tlost*: codes of at least k patients that no chunk counts. *tKd*: share of the 1,000 most frequent sets of two or more
 codes that are not among the 1,000 most frequent of a reconstruction. *Pairs*: relative error of the supports of pairs
 of the codes ranked 200 to 220.
+
+## How this was measured
+
+By `python -m benchmarks.papers.disassociation figures`: the evaluation of Loukides, Liagouris, Gkoulalas-Divanis and
+Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, on two public data sets instead of theirs. Estimates are
+means of ten reconstructions. *Uncounted* is the share of code occurrences in item chunks.
+[disassociation.json](disassociation.json) contains all numbers.
 """
 
 

@@ -67,6 +67,8 @@ def _at_ends(ks: Sequence[int], first: str, last: str) -> list[str]:
 
 def _one_and_all(row: Run) -> str:
     each = row["within_each"]
+    if _width(row) == 0 and each[0] == row["within"]:
+        return share(row["within"])
     span = share(min(each)) if _width(row) == 0 else f"{share(min(each))} to {share(max(each))}"
     return f"{share(row['within'])}; {share(fmean(each))} ({span})"
 

@@ -2,47 +2,12 @@
 
 PAGE = """# Generalized codes: loss and accuracy on public data
 
-Results of `python -m benchmarks.papers.generalization figures`, measured on <!-- day --> (<!-- machine -->;
-<!-- seconds --> seconds in all): CBA against UGACLIP, as in Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, and
-CBA against disassociation, as in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical
-Informatics 50, 46-61. Every release was verified with its original. [generalization.json](generalization.json) contains
-all numbers.
-
 **What did not hold** ([all items](../papers.md)):
 
 <!-- findings -->
 
 With the paper's privacy policy, CBA loses more <!-- finding -->.
 The method `generalization` starts from both and never loses more than either ([below](#the-method-generalization)).
-
-## The data
-
-The papers' data are not available. From each of two public data sets two samples of the paper's sizes were drawn: 2,762
-patients with as many codes as possible, and 1,335 patients with codes of the 18 diseases, reduced to these codes. The
-paper's codes are sparser: 5,830, and 3.1 per patient.
-
-<!-- samples -->
-
-The utility policy is the paper's (`gwas`, codes of 18 diseases). The privacy policies are the paper's, codes recorded
-at one visit (claims of synpuf; all codes of a patient of diabetes130), and *all:2*, every pair of codes. By the paper's
-Definition 3.2 codes outside the utility policy stay as they are or are suppressed (`--uncovered suppress`, *others
-suppressed*); by its introduction they are generalized as one more set (`--uncovered generalize`, *others one set*).
-Both are measured.
-
-## Diseases preserved (Tables I and II)
-
-A disease is preserved if none of its codes is suppressed or shares a term with other codes: its patients are counted
-exactly. k = 5, and totals for k = 10:
-
-<!-- diseases -->
-
-How many more of the diseases in the data CBA preserves, in percentage points:
-
-<!-- margins -->
-
-As in the paper, CBA preserves at least as many diseases as UGACLIP in every run, and more in most. In the paper it
-satisfies 22.2% (VNEC) and 5.5% (VNECkc) more constraints at k = 5, and 29.4% more on both data sets at k = 10. Our
-patients have more codes, so both methods preserve few diseases.
 
 ## Information loss (Figs 2 to 4)
 
@@ -62,6 +27,21 @@ policy, ILM of CBA and UGACLIP (diseases preserved by each):
 ![NCP by k](generalization-figure-4.svg)
 
 NCP, which weighs the sizes of terms, is also higher for CBA where a large set becomes one term.
+
+## Diseases preserved (Tables I and II)
+
+A disease is preserved if none of its codes is suppressed or shares a term with other codes: its patients are counted
+exactly. k = 5, and totals for k = 10:
+
+<!-- diseases -->
+
+How many more of the diseases in the data CBA preserves, in percentage points:
+
+<!-- margins -->
+
+As in the paper, CBA preserves at least as many diseases as UGACLIP in every run, and more in most. In the paper it
+satisfies 22.2% (VNEC) and 5.5% (VNECkc) more constraints at k = 5, and 29.4% more on both data sets at k = 10. Our
+patients have more codes, so both methods preserve few diseases.
 
 ## The method generalization
 
@@ -127,4 +107,24 @@ here. Where all codes of a patient may be known, CBA has a privacy policy for it
 <!-- bars -->
 
 Policy included, on two busy cores. This page omits AA (`--method apriori`), which ends with one term of all codes here.
+
+## How this was measured
+
+Results of `python -m benchmarks.papers.generalization figures`, measured on <!-- day --> (<!-- machine -->;
+<!-- seconds --> seconds in all): CBA against UGACLIP, as in Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, and
+CBA against disassociation, as in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical
+Informatics 50, 46-61. Every release was verified with its original. [generalization.json](generalization.json) contains
+all numbers.
+
+The papers' data are not available. From each of two public data sets two samples of the paper's sizes were drawn: 2,762
+patients with as many codes as possible, and 1,335 patients with codes of the 18 diseases, reduced to these codes. The
+paper's codes are sparser: 5,830, and 3.1 per patient.
+
+<!-- samples -->
+
+The utility policy is the paper's (`gwas`, codes of 18 diseases). The privacy policies are the paper's, codes recorded
+at one visit (claims of synpuf; all codes of a patient of diabetes130), and *all:2*, every pair of codes. By the paper's
+Definition 3.2 codes outside the utility policy stay as they are or are suppressed (`--uncovered suppress`, *others
+suppressed*); by its introduction they are generalized as one more set (`--uncovered generalize`, *others one set*).
+Both are measured.
 """

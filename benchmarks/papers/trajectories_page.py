@@ -2,36 +2,20 @@
 
 PAGE = """# Trajectories: loss and accuracy on public data
 
-Results of `python -m benchmarks.papers.trajectories figures`, measured on <!-- day --> (<!-- machine -->;
-<!-- seconds --> seconds in all, on a busy machine: seconds are upper bounds), after Tamersoy, Loukides, Nergiz, Saygin,
-Malin (2012), IEEE Transactions on Information Technology in Biomedicine 16(3). [trajectories.json](trajectories.json)
-contains all numbers.
-
 **What did not hold** ([all items](../papers.md)). With the paper's cost, A-GS answers *worse* than Baseline in 6 of 12
 runs, though it loses less by the paper's measure in all of them. In the paper Baseline suppresses all values for k
 above 2 and answers more than 6 times worse. Here its loss is <!-- worse_loss --> that of A-GS, its error
 <!-- worse_answers -->. All 24 figures of Appendix A are lower here.
 
-## The data (Table I)
-
-The paper's data are not available. From synpuf (inpatient claims of three years) come the 50 codes that most patients
-have, the paper's four codes (250, 272, 401, 724), and as many patients as in the paper; diabetes130 is used as a whole.
-
-<!-- samples -->
-
-Rows in italics are the paper's. There a patient has three distinct ages or more; here nearly all have one or two.
-Codes are generalized by ICD-9-CM, ages to 5, 10 and 20 years with 90 and over together. All patients are compared with
-each other.
-
 ## Loss (Fig. 6 and Appendix A)
+
+![ILM and ALM by k](trajectories-figure-6.svg)
 
 ILM and ALM of A-GS, accumulated as in the paper (its figures in italics). A label loses the share of the leaves of the
 domain that it covers, a recorded value nothing. The domain is the values that occur; of a hierarchy file, all its
 leaves.
 
 <!-- appendix -->
-
-![ILM and ALM by k](trajectories-figure-6.svg)
 
 The trend of Appendix A holds more strongly: four codes lose a fifth to a quarter of what 50 codes lose (half in the
 paper), and a small sample loses twice as much as the large one (half as much again in the paper).
@@ -89,4 +73,20 @@ blocks of similar length and content; one process per row:
 <!-- scale -->
 
 Blocks do not raise the exact loss.
+
+## How this was measured, and the data (Table I)
+
+Results of `python -m benchmarks.papers.trajectories figures`, measured on <!-- day --> (<!-- machine -->;
+<!-- seconds --> seconds in all, on a busy machine: seconds are upper bounds), after Tamersoy, Loukides, Nergiz, Saygin,
+Malin (2012), IEEE Transactions on Information Technology in Biomedicine 16(3). [trajectories.json](trajectories.json)
+contains all numbers.
+
+The paper's data are not available. From synpuf (inpatient claims of three years) come the 50 codes that most patients
+have, the paper's four codes (250, 272, 401, 724), and as many patients as in the paper; diabetes130 is used as a whole.
+
+<!-- samples -->
+
+Rows in italics are the paper's. There a patient has three distinct ages or more; here nearly all have one or two.
+Codes are generalized by ICD-9-CM, ages to 5, 10 and 20 years with 90 and over together. All patients are compared with
+each other.
 """
