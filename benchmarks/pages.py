@@ -25,8 +25,8 @@ def measured_on(found: Mapping[str, Any]) -> dict[str, str]:
 def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """A table in Markdown; the first column to the left, numbers to the right."""
     names = list(heads)
-    lines = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+    head, *body = ["| " + " | ".join(map(str, line)) + " |" for line in [names, *rows]]
+    return "\n".join([head, "|---" + "|---:" * (len(names) - 1) + "|", *body])
 
 
 def share(number: float | None, digits: int = 1) -> str:

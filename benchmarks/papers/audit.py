@@ -125,7 +125,8 @@ def paper_table(paper: Paper) -> str:
 
 def left_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of text in Markdown."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in [heads, ["---"] * len(heads), *rows])
+    head, *body = ["| " + " | ".join(line) + " |" for line in [heads, *rows]]
+    return "\n".join([head, "|---" * len(heads) + "|", *body])
 
 
 def shown(evidence: str) -> str:

@@ -53,11 +53,14 @@ Claims per patient at percentiles (share of claims that truncation there would r
 
 ## Excluded patients (Tables 1 to 4)
 
-Patients with codes on the exclusion list against the others, in percent, in the paper's bands. All these patients are
-synthetic, and DE-SynPUF is public, so small shares are stated exactly. A release masks them. The generator rarely draws
-the excluded codes. Synthetic patients do not show how excluded real patients differ.
+Patients with codes on the exclusion list against the others, in percent, in the paper's bands. The numbers of the
+drawing are in the JSON file, and the paper's in `benchmarks/papers/claims_paper.py`. All these patients are synthetic,
+and DE-SynPUF is public, so small shares are stated exactly. A release masks them. The generator rarely draws the
+excluded codes. Synthetic patients do not show how excluded real patients differ.
 
 <!-- patients -->
+
+![Excluded and remaining patients by age, days since the first claim, and length of stay](claims-excluded-figure.svg)
 
 <!-- excluded -->
 

@@ -1,6 +1,7 @@
 """The page of results: tables of what `claims` measured."""
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ def write_page(found: Found, out: Path) -> None:
         "attacks": attacks(main),
     }
     pages.write(out / "claims.md", PAGE, parts)
+    if find_spec("altair") is not None and find_spec("vl_convert") is not None:
+        from benchmarks.papers.claims_figures import draw_excluded
+
+        compared = {row["data"]: row["own"]["representativeness"] for row in rows[-LARGEST:]}
+        draw_excluded(compared, out / "claims-excluded-figure.svg")
 
 
 def times(rows: Sequence[Found]) -> str:
@@ -125,16 +131,15 @@ def level_told(row: Found, name: str) -> str:
 
 
 def excluded(rows: Sequence[Found]) -> str:
-    """Excluded against remaining patients, as Tables 1 to 4 have it: exact, since all these patients are made up."""
+    """Sexes, tests and claims of excluded and remaining patients: exact, since all these patients are made up."""
     compared = {row["data"]: row["own"]["representativeness"] for row in rows[-LARGEST:]}
     every = [one["variables"] for one in compared.values()]
     names = dict.fromkeys(name for variables in every for name in variables)
     heads = ["variable", "", *(f"{data}: {group}" for data in (*compared, "paper") for group in GROUPS)]
     lines = []
-    for name in names:
-        for band in dict.fromkeys(band for variables in every for band in _counts(variables, name)):
-            printed = [f"{one:.2f}" for one in VARIABLES.get(name, {}).get(band, ())] or ["", ""]
-            lines.append([name, band, *(cell for own in every for cell in _pair(_counts(own, name), band)), *printed])
+    for band in VARIABLES["sex"]:
+        printed = [f"{one:.2f}" for one in VARIABLES["sex"][band]]
+        lines.append(["sex", band, *(cell for own in every for cell in _pair(_counts(own, "sex"), band)), *printed])
     for name in names:
         tests = [variables.get(name, {}) for variables in every]
         told = [(symbol, test.get(key)) for test in tests for symbol, key in (("D", "statistic"), ("p", "p_value"))]

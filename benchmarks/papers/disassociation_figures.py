@@ -304,9 +304,9 @@ item chunk.
 ![Constraints within 5% by k: means and ranges of ten reconstructions](figures-21-23.svg)
 
 Estimates of all other tables are means of ten reconstructions. Here each of the ten is also compared on its own, since
-recipients may analyze only one. Each cell has the share within 5% for the mean of the ten, and for one reconstruction:
-mean (lowest to highest of ten); one number if all are equal. The paper's figures are pictures; the table has the
-numbers of its text.
+recipients may analyze only one. Each cell has the share within 5% for the mean of the ten, and the mean share of one
+(its range is in the drawing and the JSON file); one number if all are equal. The paper's figures are pictures; the
+table has the numbers of its text.
 
 <!-- reconstructions -->
 

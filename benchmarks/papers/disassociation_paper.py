@@ -69,8 +69,7 @@ def _one_and_all(row: Run) -> str:
     each = row["within_each"]
     if _width(row) == 0 and each[0] == row["within"]:
         return share(row["within"])
-    span = share(min(each)) if _width(row) == 0 else f"{share(min(each))} to {share(max(each))}"
-    return f"{share(row['within'])}; {share(fmean(each))} ({span})"
+    return f"{share(row['within'])}; {share(fmean(each))}"
 
 
 def spread(found: Mapping[str, Any]) -> str:
