@@ -92,7 +92,7 @@ def parts_of(cell: dict) -> list[str]:
             else f"<pre>{escape(''.join(data['text/plain']))}</pre>"
         )
         found.append(
-            f'`````{{raw}} html\n<div style="overflow-x: auto; margin-bottom: 1rem">{text}</div>\n`````'
+            f'`````{{raw}} html\n<div class="notebook-output">{text}</div>\n`````'
         )
     return found
 

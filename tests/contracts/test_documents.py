@@ -36,6 +36,7 @@ OF_CONTAINERS = ("--cap-drop", "--file", "--network", "--publish", "--read-only"
 NOT_OURS = {*OF_PIP, *OF_CONTAINERS, "--user", "--volume", "--install", "--yes"}
 SHOWN_BY_THE_SHELL = {"head", "cat", "ls"}
 NOT_RUN = {"make"}
+WIDEST = 90  # characters of code in a block of the site
 SPEC = importlib.util.spec_from_file_location("command_line", REPOSITORY / "docs/command_line.py")
 command_line = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(command_line)
@@ -136,6 +137,15 @@ def test_examples_run_and_print_what_is_shown(document, newcomer, capsys):
             run_examples(block.text, document)
         elif block.language == "python":
             exec(compile(block.text, name_of(document), "exec"), {})  # our own documents
+
+
+@pytest.mark.parametrize("document", PAGES, ids=name_of)
+def test_commands_fit_the_width_of_the_site(document):
+    """No command of a page is wider than its block at 1,280 pixels: longer ones are broken by hand."""
+    sessions = [block.text for block in blocks(document) if block.language in ("console", "bash", "sh")]
+    typed = [line for text in sessions for line in re.findall(r"^(?:\$ |cloister ).*(?:\\\n.*)*", text, re.MULTILINE)]
+
+    assert [line for one in typed for line in one.splitlines() if len(line) > WIDEST] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
