@@ -108,12 +108,12 @@ def counts_table(papers: Sequence[Paper]) -> str:
 def reasons_table(papers: Sequence[Paper], is_told: Callable[[Row], bool]) -> str:
     """Return some of the items that are not complete, with their reasons and their evidence."""
     rows = [
-        [paper.title, row.place, row.says, "<br>".join([row.reason, *map(shown, row.evidence)])]
+        [f"{paper.title}, {row.place}", row.says, "<br>".join([row.reason, *map(shown, row.evidence)])]
         for paper in papers
         for row in paper.rows
         if is_told(row)
     ]
-    return left_table(["paper", "item", "the paper", "here"], rows)
+    return left_table(["item", "the paper", "here"], rows)
 
 
 def paper_table(paper: Paper) -> str:

@@ -286,9 +286,8 @@ patient. *Random*, as in the paper: random codes; most sets of several codes occ
 ## Utility policies (Figs 18 to 24)
 
 The matching relative error (MRE) of a constraint compares the numbers of patients who have at least one of its codes.
-The paper reports 90% of its level 1 and `sim:5` constraints within 5% at k = 5. Wider constraints have larger errors,
-since a reconstruction spreads their codes over too many patients. In the drawing all errors below -10% are one bar; the
-table at the top has the lowest ones.
+The paper reports 90% of its level 1 and `sim:5` constraints within 5% at k = 5. In the drawing all errors below -10%
+are one bar; the table at the top has the lowest ones.
 
 On synpuf with k = 5, m = 2 and `level:1`, <!-- within --> of the <!-- several --> constraints of several codes are
 within 5%. At least 29 cannot be (counted outside this benchmark): their codes, or pairs of them, occur in fewer than k

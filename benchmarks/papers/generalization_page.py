@@ -80,9 +80,9 @@ diabetes130 it is worse for four codes and about equal for three.
 
 ![ARE by the size of the query, drawn queries](generalization-figure-13.svg)
 
-Disassociation suppresses nothing. In the paper CBA suppresses 14.3% of the codes with `level:1` and m = 2, and 23.6%
-with m = 3. Here it suppresses most if the policy leaves few partners: nearly all codes of diabetes130 are alone in
-their category. Of 5,000 patients of synpuf, whose codes are rarer, it suppresses 68% with m = 2 and 85% with m = 3.
+Disassociation suppresses nothing. CBA suppresses most if the policy leaves few partners, more than in the paper (first
+table): nearly all codes of diabetes130 are alone in their category, and the codes of 5,000 patients of synpuf are rarer
+than those of all.
 
 ![Share of the codes that CBA suppresses](generalization-figure-14.svg)
 

@@ -24,10 +24,10 @@ Losses of Baseline and A-GS, codes and ages together:
 
 <!-- baseline -->
 
-By the paper's measure A-GS loses less at every k on all data: by 14 to 17% with 50 codes, by 10 to 29% with four. In
-the paper Baseline suppresses nearly everything. Here pairs of one age are sorted by code, so that the order does not
-reveal who came first, and pairs with the same index often have the same code: with codes of one age in random order,
-Baseline loses 0.72 instead of 0.51 at k = 2. Also, few patients have many ages.
+By the paper's measure A-GS loses less at every k on all data: by 14 to 17% with 50 codes, by 10 to 29% with four. Here
+pairs of one age are sorted by code, so that the order does not reveal who came first, and pairs with the same index
+often have the same code: with codes of one age in random order, Baseline loses 0.72 instead of 0.51 at k = 2. Also, few
+patients have many ages.
 
 ## The cost that is minimized
 
