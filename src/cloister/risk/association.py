@@ -20,10 +20,13 @@ class OrderedValues(NamedTuple):
 
 
 def order_values(text: pl.Series) -> pl.Series:
-    """Convert text to sortable values: numbers, days as numbers of days; other text stays unchanged."""
+    """Convert text to sortable values: numbers, days as numbers of days; other text stays unchanged.
+
+    Among numbers, those that are infinite or none (nan) become missing values.
+    """
     numbers = text.cast(pl.Float64, strict=False)
     if numbers.null_count() == text.null_count():
-        return numbers
+        return numbers.set(~numbers.is_finite(), None)
     days = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     are_days = days.null_count() == text.null_count() < len(text)
     return days.to_physical().cast(pl.Float64) if are_days else text

@@ -76,7 +76,10 @@ def find_determinations(
                 n_below = _count_below(target, best.predict(target), classes, k)
                 found.append(Determination(name, best.columns, best.removed, n_below))
         found += _follow(name, one, recorded, classes, k)
-    return found
+    most: dict[tuple[str, tuple[str, ...]], Determination] = {}
+    for each in sorted(found, key=lambda one: one.n_below):  # of one set, both ways to predict say the same
+        most[each.about, each.columns] = each
+    return [each for each in found if most[each.about, each.columns] is each]
 
 
 def _follow(
