@@ -42,14 +42,19 @@ class Row:
 
 
 def cloister(*words: str, limit: float, environment: Mapping[str, str] | None = None) -> Took:
-    """Run a command of cloister; it is stopped after ``limit`` seconds.
+    """Run a command of cloister; it is stopped after ``limit`` seconds."""
+    return measure("-m", "cloister", *words, limit=limit, environment=environment)
+
+
+def measure(*words: str, limit: float, environment: Mapping[str, str] | None = None) -> Took:
+    """Run Python with these arguments in a process of its own, and return what it took.
 
     The memory is what the system counts as the peak of a process that ended, so that no moment is missed. What is
     started from here is kept small, as a new process begins with the peak of the one that it was started by.
     """
     started = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "cloister", *words],
+        [sys.executable, *words],
         stdout=subprocess.DEVNULL,
         env=None if environment is None else os.environ | environment,
     )
@@ -59,7 +64,7 @@ def cloister(*words: str, limit: float, environment: Mapping[str, str] | None = 
     late.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"cloister {' '.join(words[:2])} ended with {process.returncode}")
+        raise SystemExit(f"python {' '.join(words[:4])} ended with {process.returncode}")
     took = time.perf_counter() - started
     return Took(took, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / GIB)
 
