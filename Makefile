@@ -79,6 +79,7 @@ bench: $(VENV)/installed-dev ## Measure the search, the methods for code sets an
 	@$(RUN) -m benchmarks.papers.claims bars
 	@$(RUN) -m benchmarks.development.against_arx
 	@$(RUN) -m benchmarks.development.assess
+	@$(RUN) -m benchmarks.scale.goals
 
 bench-pruning: $(VENV)/installed-bench ## Repeat the published comparison of searches for docs/benchmarks (some twenty minutes)
 	@$(RUN) -m benchmarks.papers.pruning --seconds 120 $(ARGS)

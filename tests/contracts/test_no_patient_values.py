@@ -164,6 +164,7 @@ ACCIDENTS = [
 """Every stage fails in one way, in the full profile in two and said in two, and the seven ways take turns."""
 
 
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize(
     ("form", "during", "stage", "error", "more"), ACCIDENTS, ids=[": ".join(one[:4]) for one in ACCIDENTS]
 )
@@ -313,6 +314,7 @@ def test_a_run_that_was_killed(place, form):
     watched.search(done.stdout, done.stderr)
 
 
+@pytest.mark.sampled(3)
 @FORMS
 def test_nothing_is_written_elsewhere(place, tmp_path_factory, monkeypatch, form):
     """No temporary file is made outside the release's own partial folder."""

@@ -39,6 +39,7 @@ def release(request, tmp_path):
     return tmp_path / name
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("release", "schema"), [(one, one[0]) for one in EVERY], indirect=["release"], ids=str)
 def test_a_release_of_every_schema_verifies(release, schema):
     """Whoever received a release can verify it with a later version."""

@@ -160,7 +160,7 @@ def frame_of(path, separator=","):
     return pl.read_csv(path, infer_schema=False, separator=separator)
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_format_of_a_file_changes_no_record(target, form, tmp_path, name):
     """However the same cells are written, they are released alike, and compared with the file as it came."""
@@ -237,7 +237,7 @@ def with_cell(frame, row, column, value):
     return frame.with_columns(pl.Series(column, cells, strict=False))
 
 
-@pytest.mark.sampled(28)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("change", ROWS)
 def test_a_changed_row_is_refused(target, release, draw, change):
     """A row less, a row twice, another id, a cell that nobody shares: hashes and report made to fit, in each table."""
@@ -261,7 +261,7 @@ def put_back(target, release):
         (release / name).write_bytes(content)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_any_other_statement_is_refused(target, form, draw):
     """Another value or more in a JSON file of ours, other bytes in any: refused, but for the releaser's word."""
     changes = target.changes(*CHANGES) if form in FORMS else []
@@ -275,7 +275,7 @@ NAMES = ("settings.not_released*", "settings.input_columns*", "settings.plan.exc
 """What may be any text: names of columns, and a place that the plan of claims names as its owner wrote it."""
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_the_releasers_word_says_nothing_else(target, release, draw):
     """Where the releaser is believed, it is a word of ours, a number or a name, and no text of one's own."""
     manifest = json.loads(target.before["release.json"])
@@ -293,7 +293,7 @@ def test_the_releasers_word_says_nothing_else(target, release, draw):
 WORDED = ("report.html", "README.txt", "verify.sql")
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_other_words_with_their_hash_hold(target, release):
     """A sentence that another version words otherwise changes no fact, nor another warning; a script is named."""
     manifest = json.loads(target.before["release.json"])
@@ -311,7 +311,7 @@ def test_other_words_with_their_hash_hold(target, release):
     assert cloister("verify", release, *accepted).code == 0
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("names", [dict, with_earlier_names])
 def test_reports_that_no_hash_binds_were_not_checked(target, release, names):
     """A release of schema 2 holds for whoever does not ask for its reports, by earlier names too; it must have them."""
@@ -330,7 +330,7 @@ def test_reports_that_no_hash_binds_were_not_checked(target, release, names):
     assert "README.txt is missing" in refusal(release)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_a_changed_file_is_refused(target, release):
     """Whichever file has another character, is not there, or is one too many: it is named, or counted."""
     for name, content in target.before.items():
@@ -359,7 +359,7 @@ OTHER_TEXTS = {
 }
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("change", OTHER_TEXTS)
 def test_there_is_one_text_for_one_table(target, release, change):
     """The same cells written otherwise could carry a message: refused, by name, in every CSV file and of clusters."""
@@ -371,7 +371,7 @@ def test_there_is_one_text_for_one_table(target, release, change):
         put_back(target, release)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_there_is_one_manifest(target, release):
     """Broken, with a part less, a key twice or white space more it is no manifest."""
     path, text = release / "release.json", target.before["release.json"].decode()
@@ -395,7 +395,7 @@ def refusal(folder):
     return said.err
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_a_release_is_whole_or_not_at_all(target, tmp_path, monkeypatch):
     """If anything fails at the end nothing appears, an earlier release stays, and nothing is left beside it."""
     words = ["protect", *map(str, target.made.words), "--out", str(tmp_path / "release"), "-q", "--accept-empty"]
@@ -488,7 +488,7 @@ def broken_in_sql(folder, manifest):
         return [str(error)]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_both_verifiers_find_a_changed_line(target, release, draw):
     """What breaks a promise breaks it in SQL as well, and SQL finds nothing else; with hashes as they were."""
     stated = read_manifest(release)

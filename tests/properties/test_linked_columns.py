@@ -48,6 +48,7 @@ def parts(one, two, ids=None, k=K):
     return {"one": RecordedValues(frames[0], k, own), "two": RecordedValues(frames[1], k, other)}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("with_ids", [True, False])
 @pytest.mark.parametrize("how", SAME)
 @examples(20)
@@ -80,6 +81,7 @@ UNRELATED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", UNRELATED)
 @examples(100)
 @given(other=st.sampled_from(list(UNRELATED)), seed=SEEDS, n=st.integers(20, 300))

@@ -39,6 +39,7 @@ def released(ruled, **options):
         return None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", METHODS)
 @examples(25)
 @given(ruled=recodable_cases(losses=POSSIBLE), data=st.data())

@@ -64,6 +64,7 @@ def part(values):
     return ReleasedPart(pl.DataFrame({"c": pl.Series(values, dtype=pl.String)}), 2)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("how", RESPELLINGS)
 @examples(40)
 @given(st.data())

@@ -139,6 +139,7 @@ def guarantee_of(records, released, rules):
     )
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", RULES)
 @given(records=RECORDS, data=st.data())
 @examples(60)

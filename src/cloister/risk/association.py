@@ -68,18 +68,13 @@ def share_said(column: OrderedValues, groups: Groups) -> float:
     if n < LEAST_RECORDS:
         return 0.0
     if column.are_numbers:
-        doubt = n * _difference(values)
+        places = np.arange(1 - values.size, values.size, 2)  # the mean difference of values in order, n times
+        doubt = 2 * n * float(places @ values) / (values.size * (values.size - 1))
         left = _differences(grouped, values)[is_compared]
     else:
         doubt = float(_share_of_others(np.zeros_like(grouped), values)[is_compared].sum())
         left = _share_of_others(grouped, values)[is_compared]
     return 1.0 - float(left.sum()) / doubt if doubt > 0 else 0.0
-
-
-def _difference(values: NDArray[np.float64]) -> float:
-    """Mean difference of two of the values, which are in order."""
-    n = values.size
-    return 2 * float(np.arange(1 - n, n, 2) @ values) / (n * (n - 1))
 
 
 def _differences(groups: Groups, values: NDArray[np.float64]) -> NDArray[np.float64]:

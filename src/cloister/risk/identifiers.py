@@ -271,10 +271,11 @@ class _QuasiIdentifiers:
     def agree_in_two(self, groups: Numbers) -> bool:
         """Whether the records of a group agree in two quasi-identifiers that no other of those it says implies."""
         said = [place for place, one in enumerate(self.values) if share_said(one, groups) > ONE_PERSON]
-        alone = (one for one in said if not any(self._says(other, one) for other in said if other != one))
+        alone = (one for one in said if not any(self.says(other, one) for other in said if other != one))
         return next(alone, None) is not None and next(alone, None) is not None
 
-    def _says(self, one: int, other: int) -> bool:
+    def says(self, one: int, other: int) -> bool:
+        """Whether one quasi-identifier says another."""
         if (one, other) not in self.found:
             self.found[one, other] = share_said(self.values[other], self.groups[one]) > ONE_PERSON
         return self.found[one, other]

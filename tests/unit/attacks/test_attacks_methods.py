@@ -81,6 +81,7 @@ def test_tables_of_every_method_stand_an_attack(method):
     assert [each.column for each in found.inferences] == ["dx"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("recorded", [["dx"], []])
 @pytest.mark.parametrize("method", TABLES)
 def test_predicates_over_all_columns_single_out_patients(method, recorded):

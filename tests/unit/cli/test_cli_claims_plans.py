@@ -289,6 +289,7 @@ def test_grids_go_on_from_the_levels_of_another_release(cloister, tmp_path):
     assert len({one["figures"]["loss"] for one in tried}) == 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("names", [("count", "len"), ("there", "taken"), ("label", "owner")])
 def test_columns_may_have_any_names(cloister, tmp_path, names):
     """Names that frames are counted by are names of columns like others, for who protects and who verifies."""

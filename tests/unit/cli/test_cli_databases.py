@@ -201,6 +201,7 @@ def database(request, url, tables, tmp_path):
     return url, counted
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("moment", "has_appeared"), [("folder._put", False), ("folder.Partial.remove", True)])
 def test_a_table_that_a_killed_run_left_is_named(database, cloister, tmp_path, moment, has_appeared):
     """Killed once the table stays, before the folder appears: the next command says so; after that there is no need."""

@@ -15,6 +15,7 @@ ODD = {
 ASKED = ("--sensitive", "odd", "-k", "2", "--suppression", "1", "--out", "release", "-q")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("several", [False, True], ids=["one row a patient", "several rows a patient"])
 @pytest.mark.parametrize("values", ODD.values(), ids=ODD)
 def test_columns_that_sql_writes_in_another_way(cloister, tmp_path, values, several):

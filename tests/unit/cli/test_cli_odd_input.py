@@ -274,7 +274,7 @@ def test_file_names_that_are_not_utf8(data, tmp_path, more):
     assert b"Traceback" not in again.stderr
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("option", ["--missing", "--missing-as", "--keep", "--id", "--qi", "--levels", "--rule"])
 def test_words_that_are_not_utf8(data, tmp_path, option):
     """Words that are no text are refused or do nothing, in one sentence."""

@@ -82,6 +82,7 @@ def test_a_small_number_of_suppressed_records_is_kept_back(release, manifest):
     assert manifest()["records"] == {"in": "<65", "released": 60, "suppressed": "<5"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "words",
     [

@@ -49,6 +49,7 @@ ENVIRONMENTS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_odd_environments(place, name):
     """Without HOME, TMPDIR, UTF-8 or anything else in the environment the same is released, and can be printed."""

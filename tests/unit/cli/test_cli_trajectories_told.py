@@ -105,6 +105,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize("named", [True, False])
 def test_losses_are_compared_with_the_original(cloister, folder, tmp_path, change, named):

@@ -52,6 +52,7 @@ def found_in_postgresql(server, frame, promised, table="released"):
     return columns, others
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", IN_SQL)
 @given(records=RECORDS, data=st.data())
 @examples(12)

@@ -61,6 +61,7 @@ def test_the_script_of_a_folder_runs_in_the_database(protected, request):
     assert verify_folder(folder, engine=url).holds
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_is_changed_in_the_database_is_found_there(change, protected, request):
     """One change of the protected table breaks a promise of the script, and of ``cloister verify``."""

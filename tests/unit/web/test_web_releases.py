@@ -173,6 +173,7 @@ def test_an_attack_with_the_original(with_releases):
     assert "Results of the attack" in page.text, page.text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", SHAPED)
 def test_a_release_of_a_job_is_attacked_with_what_the_job_names(window, shape, monkeypatch):
     """Nobody is asked for a file: the job of the folder that made the release says what each part was made from."""

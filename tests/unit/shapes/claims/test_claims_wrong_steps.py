@@ -85,6 +85,7 @@ def test_steps_done_rightly_hold(files, tmp_path):
     assert run(["verify", str(tmp_path / "release"), *against]) == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("step", "wrong"),
     [

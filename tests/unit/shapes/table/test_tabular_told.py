@@ -34,6 +34,7 @@ def test_losses_and_bounds_are_shares(ruled):
         assert candidate.loss <= 1.0 + 1e-15
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("values", "level"), [("09721513", 1), ("243700243700", 0), ("aabbccddee", 0)])
 def test_written_releases_hold_under_every_loss(tmp_path, loss, values, level):
@@ -51,6 +52,7 @@ def test_written_releases_hold_under_every_loss(tmp_path, loss, values, level):
     assert cl.verify_folder(tmp_path / "release").holds
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("search", ["optimal", "bfs"])
 def test_losses_do_not_tell_how_a_class_is_spread(loss, search):

@@ -141,6 +141,7 @@ def test_missing_sorts_first_and_forms_classes():
     assert not verify(Tally(frame), with_k(3, promise)).holds
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [*BROKEN, *UNLIKE])
 def test_packed_text_is_judged_as_text(name):
     """Text that is packed, by its order or by another one, is judged as it is where it is not."""
@@ -167,6 +168,7 @@ def test_no_failure_tells_a_value():
 NAMES = ["len", "^.*$", "*", "\0records", "\0records_released", "c0", "c1", "value", "label", "records", "literal"]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("one", "other"), [pair for n in (1, 3) for pair in zip(NAMES, NAMES[n:] + NAMES[:n])])
 def test_names_of_columns_are_names(one, other):
     """No name of a column is taken for a pattern or for another column, whatever its role."""
