@@ -469,3 +469,37 @@ def test_long_names_and_many_columns(reading, tmp_path):
         reader.go(f"{path}?job=wide.toml")
         reader.look()
     reader.done()
+
+
+def test_a_custodian_of_three_files_reads_one_verdict(reading, tmp_path):
+    """Three files become parts of one job; promise, risk, losses and attack of each are on one screen, to be signed."""
+    folder = tmp_path / "hospital"
+    hospital(n=300).write(folder)
+    reader = reading(folder)
+    reader.click('main >> text="patients.csv"', "/new")
+    reader.click("text=Suggest settings", "/columns")
+    for file in ("codes.csv", "trajectories.csv"):
+        reader.go("/part?into=patients.toml")
+        reader.click(f'main >> text="{file}"', "/new")
+        reader.look()
+        reader.click("text=Suggest settings", "/promise")
+    reader.go("/release?job=patients.toml")
+    reader.look()
+    reader.click("text=Protect and verify", "/check")
+
+    page = reader.page
+    rows = page.locator("table.parts tbody tr")
+    assert [rows.nth(place).get_by_role("link").first.inner_text() for place in range(3)] == [
+        "patients",
+        "codes",
+        "trajectories",
+    ]
+    boxes = [rows.nth(place).bounding_box() for place in range(3)]
+    assert max(box["y"] + box["height"] for box in boxes) <= WIDE["height"]
+    reader.look("ui-parts")
+    page.fill("#who", "Second Reader")
+    page.fill("#reason", "For the registry of stays")
+    page.click("button[value=approved]")
+    page.wait_for_selector(".decision")
+    assert run(["verify", str(folder / "patients-release"), "--quiet"]) == 0
+    reader.done()
