@@ -144,7 +144,7 @@ def _sentence(why: Why, columns: Sequence[str], file: str) -> Message:
 
 
 SECONDS = 3.0  # that the search of a suggestion may take, and after which nothing else is tried
-SAMPLE = 50_000  # records with which suggestions are tried: with all, what they keep is no less
+SAMPLE = 20_000  # records with which suggestions are tried: with all, what they keep is no less
 FEW = 5_000  # records of which clusters are tried: of more, with rules beside k, they may take a minute
 MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
 
