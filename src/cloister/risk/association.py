@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Groups = NDArray[np.int64]
 
 LEAST_RECORDS = 100  # from fewer nothing follows
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class OrderedValues(NamedTuple):
@@ -22,11 +23,14 @@ class OrderedValues(NamedTuple):
 def order_values(text: pl.Series) -> pl.Series:
     """Convert text to sortable values: numbers, days as numbers of days; other text stays unchanged.
 
-    Among numbers, those that are infinite or none (nan) become missing values.
+    Among numbers, infinite ones lie as far beyond the others as these reach, and nan is missing.
     """
     numbers = text.cast(pl.Float64, strict=False)
     if numbers.null_count() == text.null_count():
-        return numbers.set(~numbers.is_finite(), None)
+        finite = numbers.filter(numbers.is_finite()).to_numpy()
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        beyond = high - low or 1.0
+        return numbers.fill_nan(None).clip(max(low - beyond, -LARGEST), min(high + beyond, LARGEST))
     days = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     are_days = days.null_count() == text.null_count() < len(text)
     return days.to_physical().cast(pl.Float64) if are_days else text
@@ -38,6 +42,8 @@ def prepare_values(column: pl.Series) -> OrderedValues:
     values = (column if are_numbers else column.rank("dense")).cast(pl.Float64)
     rows = np.flatnonzero(values.is_not_null().to_numpy())
     present = values.drop_nulls().to_numpy()
+    largest = float(np.abs(present).max(initial=0.0)) if are_numbers else 0.0
+    present = present / largest if largest > 0 else present  # shares of it, as sums of the largest numbers overflow
     order = np.argsort(present, kind="stable")
     return OrderedValues(rows[order], present[order], are_numbers)
 
@@ -65,7 +71,7 @@ def share_said(column: OrderedValues, groups: Groups) -> float:
     sizes = np.bincount(grouped)
     is_compared = sizes[grouped] > 1
     n = int(is_compared.sum())
-    if n < LEAST_RECORDS:
+    if n < LEAST_RECORDS or values[0] == values[-1]:  # equal values leave no doubt; their sums would, by rounding
         return 0.0
     if column.are_numbers:
         places = np.arange(1 - values.size, values.size, 2)  # the mean difference of values in order, n times

@@ -102,7 +102,7 @@ def what_a_name_says(name: str) -> IdentifierName | None:
     Examples
     --------
     >>> what_a_name_says("last_name"), what_a_name_says("drug_name"), what_a_name_says("sex")
-    (Speaking(letter='A', strong=True), None, None)
+    (IdentifierName(letter='A', strong=True), None, None)
     """
     words = words_of(name)
     joined = " ".join(words)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 from cloister.risk import association
-from cloister.risk.association import group_records, prepare_values, share_said
+from cloister.risk.association import group_records, order_values, prepare_values, share_said
 from cloister.risk.identifiers import free_texts, repeated_patients
 
 
@@ -59,6 +59,29 @@ def test_what_is_said_is_as_defined(are_numbers, found):
         association.LEAST_RECORDS = before
 
     assert share == pytest.approx(by_definition(records))
+
+
+@pytest.mark.parametrize("value", ["0.1", "36.6", "1e308", "-1e308", "inf"])
+def test_equal_values_leave_no_doubt(value, recwarn):
+    """Whatever a column with a single value is compared with, nothing is said of it, by rounding least of all."""
+    groups = pl.Series([str(place * place % 83) for place in range(333)])
+
+    assert share_said(prepare_values(order_values(pl.Series([value] * 333))), group_records(groups)) == 0.0
+    assert not recwarn.list
+
+
+def test_the_largest_numbers_are_compared(recwarn):
+    """Sums of the largest numbers do not overflow; infinite ones differ from each other."""
+    numbers = order_values(pl.Series(["1e308", "-1e308", "9e307", "inf", "-inf"] * 100))
+    same, other = (
+        pl.Series([str(place % 5) for place in range(500)]),
+        pl.Series([str(place // 5) for place in range(500)]),
+    )
+
+    assert numbers.n_unique() == 5
+    assert share_said(prepare_values(numbers), group_records(same)) == pytest.approx(1.0)
+    assert share_said(prepare_values(numbers), group_records(other)) < 0.1
+    assert not recwarn.list
 
 
 def test_notes_are_found_and_diagnoses_are_not():
