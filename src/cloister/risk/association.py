@@ -1,4 +1,4 @@
-"""Measure how far one column says the values of another: the share of the doubt about these that it removes."""
+"""Measure how far one column explains another: the share of the doubt about its values that it removes."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 class OrderedValues(NamedTuple):
-    """Values that another column may say, in their order; records without a value are omitted."""
+    """Values that another column may explain, in their order; records without a value are omitted."""
 
     rows: NDArray[np.int64]  # of the records, by value
     values: NDArray[np.float64]  # the numbers; of texts their places in the order
@@ -37,7 +37,7 @@ def order_values(text: pl.Series) -> pl.Series:
 
 
 def prepare_values(column: pl.Series) -> OrderedValues:
-    """Prepare a column of numbers or texts for `share_said`."""
+    """Prepare a column of numbers or texts for `share_explained`."""
     are_numbers = column.dtype.is_numeric()
     values = (column if are_numbers else column.rank("dense")).cast(pl.Float64)
     rows = np.flatnonzero(values.is_not_null().to_numpy())
@@ -53,7 +53,7 @@ def group_records(column: pl.Series) -> Groups:
     return column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
 
 
-def share_said(column: OrderedValues, groups: Groups) -> float:
+def share_explained(column: OrderedValues, groups: Groups) -> float:
     """Return the share of the doubt about a column's values that the group of a record removes; at most 1.
 
     The doubt is how far a record is from another: their difference where values are numbers, else whether they differ.

@@ -14,7 +14,7 @@ import polars as pl
 
 from cloister.results import DisclosiveColumn
 
-from .association import LEAST_RECORDS, OrderedValues, group_records, order_values, prepare_values, share_said
+from .association import LEAST_RECORDS, OrderedValues, group_records, order_values, prepare_values, share_explained
 from .column_names import is_named_survey_weight, words_of
 from .row_numbers import Numbers, number_rows, number_values, refine
 
@@ -261,7 +261,7 @@ def repeated_patients(
 
 
 class _QuasiIdentifiers:
-    """Quasi-identifiers as they are compared with a column that is omitted, and which of them says which."""
+    """Quasi-identifiers as they are compared with a column that is omitted, and which of them explains which."""
 
     def __init__(self, values: Sequence[OrderedValues], groups: Sequence[Numbers]) -> None:
         self.values = values
@@ -269,15 +269,15 @@ class _QuasiIdentifiers:
         self.found: dict[tuple[int, int], bool] = {}
 
     def agree_in_two(self, groups: Numbers) -> bool:
-        """Whether the records of a group agree in two quasi-identifiers that no other of those it says implies."""
-        said = [place for place, one in enumerate(self.values) if share_said(one, groups) > ONE_PERSON]
-        alone = (one for one in said if not any(self.says(other, one) for other in said if other != one))
+        """Whether the records of a group agree in two quasi-identifiers that no other of those explains."""
+        explained = [place for place, one in enumerate(self.values) if share_explained(one, groups) > ONE_PERSON]
+        alone = (one for one in explained if not any(self.explains(other, one) for other in explained if other != one))
         return next(alone, None) is not None and next(alone, None) is not None
 
-    def says(self, one: int, other: int) -> bool:
-        """Whether one quasi-identifier says another."""
+    def explains(self, one: int, other: int) -> bool:
+        """Whether one quasi-identifier explains another."""
         if (one, other) not in self.found:
-            self.found[one, other] = share_said(self.values[other], self.groups[one]) > ONE_PERSON
+            self.found[one, other] = share_explained(self.values[other], self.groups[one]) > ONE_PERSON
         return self.found[one, other]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 from cloister.risk import association
-from cloister.risk.association import group_records, order_values, prepare_values, share_said
+from cloister.risk.association import group_records, order_values, prepare_values, share_explained
 from cloister.risk.identifiers import free_texts, repeated_patients
 
 
@@ -44,7 +44,7 @@ NUMBER = st.one_of(st.none(), st.integers(0, 6))
 @pytest.mark.parametrize("are_numbers", [True, False], ids=["numbers", "names"])
 @given(found=st.lists(st.tuples(NUMBER, NUMBER), min_size=4, max_size=25))
 @examples(60)
-def test_what_is_said_is_as_defined(are_numbers, found):
+def test_what_is_explained_is_as_defined(are_numbers, found):
     """The share of the doubt that a column takes away is that of the definition, record by record."""
     kind = float if are_numbers else str
     records = [(None if one is None else kind(one), None if group is None else str(group)) for one, group in found]
@@ -54,7 +54,7 @@ def test_what_is_said_is_as_defined(are_numbers, found):
     )
     before, association.LEAST_RECORDS = association.LEAST_RECORDS, 1
     try:
-        share = share_said(prepare_values(values), group_records(groups))
+        share = share_explained(prepare_values(values), group_records(groups))
     finally:
         association.LEAST_RECORDS = before
 
@@ -66,7 +66,7 @@ def test_equal_values_leave_no_doubt(value, recwarn):
     """Whatever a column with a single value is compared with, nothing is said of it, by rounding least of all."""
     groups = pl.Series([str(place * place % 83) for place in range(333)])
 
-    assert share_said(prepare_values(order_values(pl.Series([value] * 333))), group_records(groups)) == 0.0
+    assert share_explained(prepare_values(order_values(pl.Series([value] * 333))), group_records(groups)) == 0.0
     assert not recwarn.list
 
 
@@ -79,8 +79,8 @@ def test_the_largest_numbers_are_compared(recwarn):
     )
 
     assert numbers.n_unique() == 5
-    assert share_said(prepare_values(numbers), group_records(same)) == pytest.approx(1.0)
-    assert share_said(prepare_values(numbers), group_records(other)) < 0.1
+    assert share_explained(prepare_values(numbers), group_records(same)) == pytest.approx(1.0)
+    assert share_explained(prepare_values(numbers), group_records(other)) < 0.1
     assert not recwarn.list
 
 
