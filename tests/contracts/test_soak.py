@@ -12,7 +12,6 @@ from tests.soak.evidence import is_evidence
 QUICK = {equal: {"SEEDS": 2}, forgeries: {"LEAVES": 4, "BYTES": 3}, readers: {"LINES": 3}, kills: {"TIMES": 1}}
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("subject", SUBJECTS)
 @pytest.mark.sampled(1)
 def test_one_round(subject, tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ def job(tmp_path_factory):
     return folder / "release"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", ["", "patients", "diagnoses", "visits", "both"])
 def test_no_forged_job_is_accepted(job, place, tmp_path):
     """Changes of a job and of its parts are refused, with hashes and reports of both made to fit.

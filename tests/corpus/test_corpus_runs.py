@@ -65,7 +65,7 @@ def inputs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_gives_what_it_gave(name, inputs, tmp_path):
     """Exit codes, data files, verdicts and figures of a run are those that were frozen."""

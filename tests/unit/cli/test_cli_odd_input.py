@@ -235,7 +235,7 @@ def test_only_cloister_speaks():
 CLOSED = (("2>&-", "-k 5"), ("1>&-", "-k 5 --json"), ("1>&- 2>&-", "-k 100"), ("1>&-", "-k 5"), ("2>&-", "-k 100"))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("closing", "more"), CLOSED)
 def test_closed_streams(data, tmp_path, closing, more):
     """Where a stream is closed, the exit code is still right."""

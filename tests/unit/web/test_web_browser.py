@@ -451,6 +451,7 @@ def test_stopping_in_the_browser_leaves_nothing(reading, tmp_path):
     reader.done()
 
 
+@pytest.mark.full
 def test_long_names_and_many_columns(reading, tmp_path):
     """Sixty columns with names of seventy letters stay on the page, at any width."""
     import polars as pl
