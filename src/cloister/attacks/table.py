@@ -200,7 +200,7 @@ class InClasses:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BesideRows:
+class TableAndCodes:
     """The original table with its codes."""
 
     table: Labelled  # the records by their quasi-identifiers; its groups are of those alone
@@ -250,7 +250,7 @@ class _OpenedBoth:
     codes: CodeSets  # of the patients that have any
     place: Integers  # (n_patients,) the patient's place among those with codes
     n_codes: Integers  # (n_patients,) of each patient, or `NO_TARGET`
-    beside: BesideRows
+    original: TableAndCodes
 
     def add_adversary(self, m: int, released: RecordSet) -> OpenedRelease:
         """Return the release with one more adversary, who knows all quasi-identifiers and codes."""
@@ -258,7 +258,7 @@ class _OpenedBoth:
             steps=code_steps(m, "all quasi-identifiers and "),
             n_items=self.n_codes,
             released=released,
-            original=self.beside,
+            original=self.original,
             covers=lambda _target, known: len(known) <= m,
         )
         return replace(self.table, adversaries=(*self.table.adversaries, adversary))
@@ -275,8 +275,8 @@ def _open_both(folder: Path, manifest: AnyTableWithCodesManifest, known: Request
     n_codes[read.records] = np.diff(read.codes.offsets)
     table = opened.adversaries[0].original
     assert isinstance(table, Labelled)
-    beside = BesideRows(table, as_recorded(read.codes), place, read.records)
-    return _OpenedBoth(opened, reduced, read.codes, place, n_codes, beside)
+    searched = TableAndCodes(table, as_recorded(read.codes), place, read.records)
+    return _OpenedBoth(opened, reduced, read.codes, place, n_codes, searched)
 
 
 def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known: Request, _seed: int) -> OpenedRelease:

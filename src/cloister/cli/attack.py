@@ -18,7 +18,7 @@ from cloister.errors import CloisterError, InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
 from cloister.jobs.running import JobRun, parts_as_read
-from cloister.pipeline.output_paths import release_at, tidy_beside
+from cloister.pipeline.output_paths import release_at, remove_remains
 from cloister.release.folder import read_manifest
 from cloister.release.head import MANIFEST
 from cloister.settings.reading import reading_of
@@ -30,7 +30,7 @@ def run_attack(options: AttackOptions) -> None:
     check_targets(options.targets, options.seed)
     places = _folders(options)
     for folder in places:
-        tidy_beside(folder, Screen(quiet=True))
+        remove_remains(folder, Screen(quiet=True))
     if len(places) == 1:
         folders = parts_of(options.folder)
         if folders is None and (len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None):

@@ -15,7 +15,7 @@ from cloister.exploration.results import RECORD, Exploration, Outcome, Setting, 
 from cloister.exploration.running import PAGE, ExploreRequest, explore_settings
 from cloister.exploration.setting_keys import parse_grid
 from cloister.io import write_private
-from cloister.pipeline.output_paths import tidy_beside
+from cloister.pipeline.output_paths import remove_remains
 from cloister.release.folder import check_new
 from cloister.results import STARTED
 from cloister.settings.declaration import Keywords, command_words
@@ -135,7 +135,7 @@ def run_compare(options: CompareOptions) -> None:
     if out is not None:
         check_new(out)
     for folder in options.folders:
-        tidy_beside(folder, Screen(quiet=True))
+        remove_remains(folder, Screen(quiet=True))
     found = compare_manifests(manifests_in(options.folders))
     if out is not None:
         write_private(out, comparison_page(found).encode())

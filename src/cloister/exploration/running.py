@@ -25,7 +25,7 @@ from cloister.exploration.results import (
     summed_up,
 )
 from cloister.io import sha256, write_private
-from cloister.pipeline.output_paths import tidy_beside
+from cloister.pipeline.output_paths import remove_remains
 from cloister.pipeline.protecting import protect
 from cloister.release.folder import is_release, release_around
 from cloister.settings.declaration import ColumnAssignments, Keywords, settings_of
@@ -101,7 +101,7 @@ def explore_settings(
     """Try every setting that is not on file yet, and summarize all outcomes."""
     rule, work = rule_named(asked.recommend, asked.risk_limit), shape_of(shape)
     if asked.out is not None:
-        tidy_beside(asked.out, voice)
+        remove_remains(asked.out, voice)
         if (around := release_around(asked.out)) is not None:
             raise InputError(f"A comparison of settings is confidential, but {around.name} around it is a release.")
         if asked.out.is_dir() and is_release(asked.out):

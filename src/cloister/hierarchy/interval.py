@@ -77,8 +77,8 @@ class Scale:
             return None
         word = (match["sign"] or match["end"]).lower()
         is_up = word in (">", ">=", "≥", "over", "above", "+") or word.endswith((" over", " above", " older", " more"))
-        is_beside = word in (">", "over", "above", "<=", "≤") or (not is_up and match["end"] is not None)
-        return is_up, bound + (1 if is_beside else 0)
+        is_next = word in (">", "over", "above", "<=", "≤") or (not is_up and match["end"] is not None)
+        return is_up, bound + (1 if is_next else 0)
 
     def units(self, number: Number) -> int:
         """Convert a number to units."""

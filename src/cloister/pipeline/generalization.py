@@ -65,7 +65,7 @@ class GeneralizationProtection(CodesProtection[GivenCodes, GeneralizedCodes]):
             derived=derived,
             custody=CustodianFiles(exact_figures(given, request, protected), crosswalk(given, protected, attributes)),
             generalized=released,
-            frame=data_frame(released, numbered=request.numbered, beside=attributes),
+            frame=data_frame(released, numbered=request.numbered, attributes=attributes),
             format=given.format,
             delimiter=given.delimiter,
             _check=partial(verify, guarantee=guarantee_of(request), secret=secret),

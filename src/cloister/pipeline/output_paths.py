@@ -22,7 +22,7 @@ WORKLOAD_NOTE = Message(
 )
 
 
-def tidy_beside(place: Path, voice: ProgressListener) -> None:
+def remove_remains(place: Path, voice: ProgressListener) -> None:
     """Remove the remains of interrupted runs next to a path; note them, and tables that may remain in a database."""
     for name, tables in remove_dead_partials(Path(os.path.abspath(place)).parent, with_tables=True).items():
         voice.note(f"Note: removed {name}, which an interrupted run left.", always=True)
@@ -46,7 +46,7 @@ def check_places(
     """Reject output paths that would fail at the end: paths that exist, overlap, or have no parent folder."""
     places = [place for place in (out, custodian_dir, crosswalk, values) if place is not None]
     for place in places:
-        tidy_beside(place, voice)
+        remove_remains(place, voice)
     taken = [place for place in places if is_taken(place)]
     if out in taken and not overwrite:
         raise InputError(
@@ -85,5 +85,5 @@ def _origin_of(data: Path | Query) -> dict[str, object]:
 
 def release_at(folder: Path, voice: ProgressListener = SILENCE) -> Manifest:
     """Return the manifest of a release folder, after removing the remains of interrupted runs next to it."""
-    tidy_beside(folder, voice)
+    remove_remains(folder, voice)
     return read_manifest(folder)

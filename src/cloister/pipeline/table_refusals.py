@@ -48,7 +48,7 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     return _require_accepted([*repeated_patients(left_out, quasi_identifiers), *free_texts(recorded)], request, file)
 
 
-def accepted_beside_labels(
+def accepted_with_labels(
     table: EncodedTable, protected: ProtectedTable, request: TableRequest, file: str
 ) -> tuple[list[DisclosiveColumn], list[str]]:
     """Reject sets of recorded columns that determine a quasi-identifier and leave groups of fewer than k records.

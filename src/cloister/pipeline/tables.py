@@ -34,7 +34,7 @@ from cloister.shapes.table.method.vanished import describe_lost, find_vanished
 from cloister.shapes.table.verify.verify import verify
 
 from .protecting import Encoded, Protected, StagedProtection, complete_manifest
-from .table_refusals import accepted_as_recorded, accepted_beside_labels, empty_column_notes
+from .table_refusals import accepted_as_recorded, accepted_with_labels, empty_column_notes
 from .undecided import find_evidence, list_unmatched, require_decided
 
 
@@ -143,7 +143,7 @@ def describe_release(
     """Measure a protected table, or its tally, and return the release, not verified yet."""
     table, n = encoded.table, encoded.table.tally.n_records
     table = replace(table, hierarchies=with_joined(table.hierarchies, protected, request))
-    accepted, of_sets = accepted_beside_labels(table, protected, request, source.name)
+    accepted, of_sets = accepted_with_labels(table, protected, request, source.name)
     request = with_published_rules(request, protected.suppressed, n)
     utility = exact_utility(table, protected, request)
     derived = describe_table(utility, table, protected, request, source.name, [*encoded.accepted, *accepted])

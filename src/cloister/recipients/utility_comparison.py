@@ -123,7 +123,7 @@ def _ranges(number: pl.Series) -> list[tuple[float, float]]:
 
 
 @dataclass(frozen=True)
-class Beside:
+class ComparedTable:
     """A released table and its original: columns with conditions, and columns that a model may predict."""
 
     asked: dict[str, Conditions]
@@ -143,7 +143,7 @@ class Beside:
         return found[0], found[1]
 
 
-def beside_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> Beside:
+def compare_with_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> ComparedTable:
     """Return a verified release of a table together with its original table."""
     manifest, codebook = parse_manifest(read_manifest(folder)), read_data(folder / CODEBOOK, ",").cast(pl.String)
     answers = answers_from(folder, manifest, codebook, hierarchies)
@@ -156,4 +156,4 @@ def beside_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[s
         if name in original.columns and name in table.frame.columns
     }
     recorded = tuple(name for name in table.frame.columns if name not in asked and name in original.columns)
-    return Beside(asked, original, table.frame, recorded)
+    return ComparedTable(asked, original, table.frame, recorded)

@@ -109,8 +109,8 @@ def _of_form(manifest: AnyManifest) -> list[str]:
     if manifest.form == "disassociation":
         return _uncountable(manifest.utility.occurrences_in_item_chunks)
     if manifest.form == "generalization" or manifest.form == "trajectories":
-        beside = [] if manifest.attributes is None else [*manifest.attributes.columns]
-        return [*_lost(manifest), *describe_recorded(beside)]
+        attributes = [] if manifest.attributes is None else [*manifest.attributes.columns]
+        return [*_lost(manifest), *describe_recorded(attributes)]
     if manifest.form == "claims":
         plan = manifest.settings.plan
         keyed = [KEYED_IDS] if plan.ids.patients == "hmac" else []

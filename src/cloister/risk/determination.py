@@ -373,12 +373,12 @@ def _explained_share(features: Floats, left: Floats) -> float:
 
 
 def _with_label(target: _Target, features: Floats) -> Floats:
-    """Features beside a constant and what the label says of a number: the mean of its records."""
-    beside = [np.ones(target.label.size)]
+    """Features with a constant and what the label says of a number: the mean of its records."""
+    columns = [np.ones(target.label.size)]
     if target.is_number:
         n = np.bincount(target.label)
-        beside.append((np.bincount(target.label, target.value) / np.maximum(n, 1))[target.label])
-    return np.hstack([np.column_stack(beside), features])
+        columns.append((np.bincount(target.label, target.value) / np.maximum(n, 1))[target.label])
+    return np.hstack([np.column_stack(columns), features])
 
 
 def _fit_and_predict(features: Floats, goal: Floats, learnt: slice, tested: slice) -> Floats:

@@ -86,14 +86,14 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
     shown = _places(visit.say("shown").split(","), sample) if visit.form and visit.say("viewed") == viewed else []
     rows = rows_of(sample.columns, chosen, hierarchies, bulk, view, shown)
     saved = [role_of(visit.state, visit.part, one.name) for one in sample.columns]
-    beside, unread = compare_release(visit) if visit.say("after") else (None, "")
+    compared, unread = compare_release(visit) if visit.say("after") else (None, "")
     refused = visit.every("refused")
     selected = set() if visit.say("set") else set(visit.every("selected"))
     return {
         "sample": sample, "rows": rows, "counts": counts_of(rows), "alerts": list(alerts_of(rows, bulk, refused)),
         "view": view, "viewed": viewed, "unsaved": sum(a != b for a, b in zip(chosen, saved, strict=True)),
         "roles": ROLES, "sorts": SORTS, "selected": selected, "wrong": errors,
-        "is_released": is_released(visit), "compared": bars_after(rows, beside), "unread": unread, "refused": refused,
+        "is_released": is_released(visit), "compared": bars_after(rows, compared), "unread": unread, "refused": refused,
         "bulk_chosen": bulk,
         "together": visit.app.data.together(visit.state.path.parent, called, source, names),
     }  # fmt: skip

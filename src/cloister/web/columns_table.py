@@ -7,7 +7,7 @@ from typing import TypeAlias
 from cloister.evidence.column import Column
 from cloister.io import as_text
 from cloister.io.columns import list_columns
-from cloister.recipients.utility_comparison import Beside
+from cloister.recipients.utility_comparison import ComparedTable
 
 from .data_read import ColumnFacts
 
@@ -191,19 +191,19 @@ def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = (
         yield _alert(unique, text, drop | quasi)
 
 
-def bars_after(rows: Sequence[ColumnRow], beside: Beside | None) -> dict[str, tuple[Bars, Bars]]:
+def bars_after(rows: Sequence[ColumnRow], compared: ComparedTable | None) -> dict[str, tuple[Bars, Bars]]:
     """Return the bars of each column before and after protection, on one axis; none without a release."""
-    if beside is None:
+    if compared is None:
         return {}
     found: dict[str, tuple[Bars, Bars]] = {}
     for row in rows:
         name = row.facts.name
         found[name] = (row.facts.bars, ())
-        if name in beside.released.columns and name in beside.original.columns:
-            before, after = (Column.of(as_text(one[name]), "") for one in (beside.original, beside.released))
+        if name in compared.released.columns and name in compared.original.columns:
+            before, after = (Column.of(as_text(one[name]), "") for one in (compared.original, compared.released))
             found[name] = (tuple(before.distribution()), tuple(after.distribution(before)))
-        if name in beside.asked:
-            shares = [(before, after) for _, before, after, *_ in beside.asked[name].rows()]
+        if name in compared.asked:
+            shares = [(before, after) for _, before, after, *_ in compared.asked[name].rows()]
             found[name] = (tuple(before for before, _ in shares), tuple(after for _, after in shares))
     return found
 

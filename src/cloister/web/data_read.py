@@ -319,7 +319,7 @@ class DataRead:
             sizes = band_sizes(pl.Series(group(texts, names).sizes), members=True)
             return stamp_of(state.path.parent, job.sources[job.parts[part].sources["source"]]), sizes
 
-    def beside(
+    def compare(
         self, state: JobState, part: str, release: Path, make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made]
     ) -> Made:
         """Apply ``make`` to the table of a release and its hierarchies; only once while both are unchanged."""
@@ -332,7 +332,7 @@ class DataRead:
 
         with self.at(state.path.parent):
             stamp = f"{stamp_of(state.path.parent, source)} {sha256(release / MANIFEST)}"
-            return self._once(f"beside {part} {version_of(state.text)} {stamp}", made)
+            return self._once(f"compare {part} {version_of(state.text)} {stamp}", made)
 
     def check(self, state: JobState, part: str) -> None:
         """Raise the errors of protecting a part that can be found without protecting it."""

@@ -47,11 +47,11 @@ def glossary(visit: RequestContext) -> Response:
 
 def choose(visit: RequestContext) -> Response:
     """Show the possible sources of a part that is added to a job."""
-    beside = visit.app.folder.existing(visit.say("into")).parent
-    return visit.shown("choose", into=visit.say("into"), files=_beside(visit.app.folder.look(), beside, visit))
+    folder = visit.app.folder.existing(visit.say("into")).parent
+    return visit.shown("choose", into=visit.say("into"), files=_list_files(visit.app.folder.look(), folder, visit))
 
 
-def _beside(found: Contents, folder: Path, visit: RequestContext) -> list[str]:
+def _list_files(found: Contents, folder: Path, visit: RequestContext) -> list[str]:
     return [place for place, _ in found.data if (visit.app.folder.path / place).parent == folder]
 
 
@@ -76,7 +76,7 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
     names = [] if sample is None else [column.name.lower() for column in sample.columns]
     return visit.shown(
         "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
-        others=[one for one in _beside(found, path.parent, visit) if one != place],
+        others=[one for one in _list_files(found, path.parent, visit) if one != place],
         shape=visit.say("shape") or _likely(names), problem=problem, reading=bind_fields(specs, source, wrong),
         into=visit.say("into"), jobs=[one for one in found.jobs if Path(one).parent == Path(place).parent],
     )  # fmt: skip

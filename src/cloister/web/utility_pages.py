@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from starlette.responses import Response
 
-from cloister.recipients.utility_comparison import Beside, Conditions, beside_original
+from cloister.recipients.utility_comparison import ComparedTable, Conditions, compare_with_original
 
 from .app import RequestContext
 from .check_pages import verdict_of
@@ -21,7 +21,7 @@ def is_released(visit: RequestContext) -> bool:
     return (out / visit.part).is_dir() and out.resolve().is_relative_to(visit.app.folder.path)
 
 
-def compare_release(visit: RequestContext) -> tuple[Beside | None, str]:
+def compare_release(visit: RequestContext) -> tuple[ComparedTable | None, str]:
     """Return the table of the page with its verified release; None, and why, if there is none."""
     if not is_released(visit):
         return None, ""
@@ -29,22 +29,23 @@ def compare_release(visit: RequestContext) -> tuple[Beside | None, str]:
     found, folder = verdict_of(visit, out), out / visit.part
     if found.failures:
         return None, found.failures[0]
-    return visit.app.data.beside(visit.state, visit.part, folder, partial(beside_original, folder)), ""
+    return visit.app.data.compare(visit.state, visit.part, folder, partial(compare_with_original, folder)), ""
 
 
 def utility(visit: RequestContext) -> Response:
     """Show the remaining information about the protected columns in a release of the job."""
-    beside, problem = compare_release(visit)
-    if beside is None:
-        return job_page(visit, "utility", beside=None, problem=problem)
-    names = list(beside.asked)
-    chosen = [name for name in (visit.say("a"), visit.say("b")) if name in beside.asked]
+    compared, problem = compare_release(visit)
+    if compared is None:
+        return job_page(visit, "utility", compared=None, problem=problem)
+    names = list(compared.asked)
+    chosen = [name for name in (visit.say("a"), visit.say("b")) if name in compared.asked]
     one, other = chosen if len(set(chosen)) == 2 else (names * 2)[:2]
     target = visit.say("target")
     return job_page(
-        visit, "utility", beside=beside, one=one, other=other, rows=_together(beside.asked[one], beside.asked[other]),
-        across=beside.asked[other].names, columns=[(name, asked.rows()) for name, asked in beside.asked.items()],
-        target=target, model=beside.model(target) if target in beside.targets else None,
+        visit, "utility", compared=compared, one=one, other=other,
+        rows=_together(compared.asked[one], compared.asked[other]),
+        across=compared.asked[other].names, columns=[(name, asked.rows()) for name, asked in compared.asked.items()],
+        target=target, model=compared.model(target) if target in compared.targets else None,
     )  # fmt: skip
 
 

@@ -378,9 +378,9 @@ def encode(
             row=first,
             column=source.columns.codes or source.columns.code,
         )
-    beside = None
+    joined = None
     if attributes is not None:
-        beside = join_attributes(attributes.frame, found.ids, attributes.name, source.columns.id, source.name).of(kept)
+        joined = join_attributes(attributes.frame, found.ids, attributes.name, source.columns.id, source.name).of(kept)
     ids = found.ids.gather(kept) if found.ids is not None and n_empty else found.ids
     return GivenCodes(
         codes=CodeSets(tuple(names), starts_of(sizes[kept]), item.astype(np.int32), ids, repeats),
@@ -392,7 +392,7 @@ def encode(
         n_empty=n_empty,
         lines=kept,
         notes=(*source.notes, *found.notes),
-        attributes=beside,
+        attributes=joined,
     )
 
 
@@ -407,7 +407,7 @@ def read_given(
     **how: Unpack[HowRead],
 ) -> GivenCodes:
     """Read code sets with their source; ``usual_delimiter`` is used if none can be detected."""
-    source, beside = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how), None
+    source, table = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how), None
     if attributes is not None:
-        beside = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})
-    return encode(source, repeats=repeats, drop_empty=drop_empty, attributes=beside)
+        table = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})
+    return encode(source, repeats=repeats, drop_empty=drop_empty, attributes=table)

@@ -245,12 +245,12 @@ def frame_codes(column: pl.Series, numbered: bool) -> pl.DataFrame:
 
 
 def codebook_of_codes(
-    meanings: Mapping[str, str], of_numbers: str | None, beside: pl.DataFrame | None = None
+    meanings: Mapping[str, str], of_numbers: str | None, attributes: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """Return the codebook of codes or terms by meaning, and of numbers and auxiliary attributes, if any."""
     rows: list[Row] = [] if of_numbers is None else [(ID, "identifier", None, None, None, of_numbers)]
     rows += [(CODES, "codes", None, None, text, meaning) for text, meaning in meanings.items()]
-    columns = [] if beside is None else beside.get_columns()
+    columns = [] if attributes is None else attributes.get_columns()
     rows += [(column.name, "auxiliary", None, None, None, "as recorded") for column in columns]
     types: dict[str, Type] = {column.name: type_of(column) for column in columns}
     return codebook_of(rows, types | {ID: "number", CODES: "text"})

@@ -183,12 +183,12 @@ class JointSearch:
         was: JointCandidate | None = None
         while was is not best and self.is_complete:
             was = best
-            for neighbours in (self._beside(was), self._swap_columns(was)):
+            for neighbours in (self._neighbours(was), self._swap_columns(was)):
                 for node, percentile in neighbours if best is was else ():
                     best = self._better(node, percentile, best) or best
         return best
 
-    def _beside(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
+    def _neighbours(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
         others = self.chooser.percentiles
         place = others.index(percentile)

@@ -142,8 +142,8 @@ class GeneralizationManifest(CodesManifest):
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the data file, each record of which has the terms and auxiliary attributes of one patient."""
-        beside = {} if self.attributes is None else self.attributes.roles()
-        return self.data_file, {CODES: "terms"} | beside
+        attributes = {} if self.attributes is None else self.attributes.roles()
+        return self.data_file, {CODES: "terms"} | attributes
 
     def risk_and_loss(self) -> tuple[None, float | None]:
         """Return no risk of a record, and the loss of the terms."""

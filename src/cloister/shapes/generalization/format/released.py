@@ -23,23 +23,25 @@ from .manifest import GeneralizationSettings, TermFigures, TermRisk, facts_of, r
 MARKS = frozenset(OPEN + CLOSE + BETWEEN)
 
 
-def texts_in_file(released: Generalization, beside: pl.DataFrame | None = None) -> tuple[list[str], Integers]:
+def texts_in_file(released: Generalization, attributes: pl.DataFrame | None = None) -> tuple[list[str], Integers]:
     """Return the terms of each record as text, and the records in the order in which they are written.
 
     Terms are separated by spaces; of a record without any there is nothing. The order is that of the UTF-8 bytes, then
-    that of auxiliary attributes, which stand ``beside`` the records.
+    that of auxiliary attributes, ``attributes``.
     """
     texts = [" ".join(terms) for terms in released.named_records()]
-    rank = np.zeros(len(texts), dtype=np.int64) if beside is None else ranks(beside)
+    rank = np.zeros(len(texts), dtype=np.int64) if attributes is None else ranks(attributes)
     keys = [(text.encode(), own) for text, own in zip(texts, rank.tolist(), strict=True)]
     return texts, np.array(sorted(range(len(texts)), key=keys.__getitem__), dtype=np.int64)
 
 
-def data_frame(released: Generalization, *, numbered: bool, beside: pl.DataFrame | None = None) -> pl.DataFrame:
+def data_frame(released: Generalization, *, numbered: bool, attributes: pl.DataFrame | None = None) -> pl.DataFrame:
     """Return one row a record, in the order of the text of its terms; a record without any is an empty cell."""
-    texts, order = texts_in_file(released, beside)
+    texts, order = texts_in_file(released, attributes)
     cells = pl.Series(CODES, [texts[number] or None for number in order.tolist()], dtype=pl.String)
-    return frame_codes(cells, numbered) if beside is None else frame_codes(cells, numbered).hstack(beside[order])
+    return (
+        frame_codes(cells, numbered) if attributes is None else frame_codes(cells, numbered).hstack(attributes[order])
+    )
 
 
 def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> Generalization:
@@ -78,7 +80,7 @@ class DerivedTerms(Derived):
     released: Generalization
     settings: GeneralizationSettings
     left_out: int | str
-    beside: pl.DataFrame | None = None
+    attributes: pl.DataFrame | None = None
 
     @cached_property
     def facts(self) -> tuple[TermFigures, TermRisk]:
@@ -94,8 +96,8 @@ class DerivedTerms(Derived):
             **{("utility", name): count for name, count in counts},
             ("risk",): risk,
         }
-        if self.beside is not None:
-            parts["attributes",] = AttributesFile.of(self.beside.columns)
+        if self.attributes is not None:
+            parts["attributes",] = AttributesFile.of(self.attributes.columns)
         return parts
 
     def codebook(self) -> pl.DataFrame:
@@ -107,7 +109,7 @@ class DerivedTerms(Derived):
         }
         listed = {text: meaning + ending for text, meaning in meanings.items()}
         of_numbers = "number of the record in this file" if self.settings.ids == "number" else None
-        return codebook_of_codes(listed, of_numbers, self.beside)
+        return codebook_of_codes(listed, of_numbers, self.attributes)
 
     def report_counts(self) -> ReportCounts:
         """Return the patients who have each term.
@@ -127,6 +129,6 @@ class DerivedTerms(Derived):
             of="terms",
             by="the number of patients who have them",
             columns=(Counted("data", CODES, "patients", counts),),
-            files={} if self.beside is None else {"data": Tally(self.beside)},
+            files={} if self.attributes is None else {"data": Tally(self.attributes)},
             members=False,
         )

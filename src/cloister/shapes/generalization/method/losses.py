@@ -298,12 +298,12 @@ def exact_figures(given: GivenCodes, request: GeneralizationRequest, protected: 
     return exact
 
 
-def crosswalk(given: GivenCodes, protected: GeneralizedCodes, beside: pl.DataFrame | None) -> pl.DataFrame:
+def crosswalk(given: GivenCodes, protected: GeneralizedCodes, attributes: pl.DataFrame | None) -> pl.DataFrame:
     """Return the secret map: the number of each released record, and the patient's id, or the record in the file.
 
-    ``beside``: auxiliary attributes, which decide the order of records whose terms are equal
+    ``attributes``: auxiliary attributes, which decide the order of records whose terms are equal
     """
-    origin = protected.origin[texts_in_file(protected.released, beside)[1]]
+    origin = protected.origin[texts_in_file(protected.released, attributes)[1]]
     return pl.DataFrame(
         [pl.Series("released", np.arange(1, len(origin) + 1)), given.original_ids().gather(origin).alias("original")]
     )

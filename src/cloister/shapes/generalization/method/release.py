@@ -18,10 +18,10 @@ from cloister.shapes.generalization.format.released import MARKS, read_released
 MOST_BYTES = 2**31  # A larger data file is refused
 
 
-def check_writable(codes: CodeSets, beside: AttributesTable | None = None) -> None:
+def check_writable(codes: CodeSets, attributes: AttributesTable | None = None) -> None:
     """Refuse codes that could be taken for terms, and auxiliary attributes that are called as codes are."""
-    if beside is not None and CODES in beside.frame.columns:
-        raise InputError(f"{beside.name} has a column {CODES!r}, as the release calls its terms. Rename it.")
+    if attributes is not None and CODES in attributes.frame.columns:
+        raise InputError(f"{attributes.name} has a column {CODES!r}, as the release calls its terms. Rename it.")
     odd = sum(not MARKS.isdisjoint(code) for code in codes.vocabulary)
     if odd:
         raise InputError(

@@ -171,7 +171,7 @@ class GeneralizedFile:
     name: str
     frame: pl.DataFrame
     released: Generalization
-    beside: pl.DataFrame | None  # auxiliary attributes, in the order of the file
+    attributes: pl.DataFrame | None  # auxiliary attributes, in the order of the file
 
 
 ReleaseFolder = ReleaseUnderCheck[GeneralizationManifest, GeneralizedFile, CodesOriginal]
@@ -227,8 +227,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
 
     def derive(self, release: ReleaseFolder) -> DerivedTerms:
         """Return the parts that follow from the data file."""
-        stated, beside = release.manifest, release.files.beside
-        return DerivedTerms(release.files.released, stated.settings, stated.records.suppressed, beside)
+        stated, attributes = release.manifest, release.files.attributes
+        return DerivedTerms(release.files.released, stated.settings, stated.records.suppressed, attributes)
 
     def unmet_expectations(self, release: ReleaseFolder) -> list[str]:
         """Check the recipient's own k and m, and another privacy policy."""
@@ -289,16 +289,16 @@ def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets
                 "the original with ",
                 setting("original"),
             )
-        beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
+        which = "" if policy is privacy.promised else f" {policy.spec}, which is checked like the promised one,"
         have = "set has" if len(sets) == 1 else "sets have"
-        yield f"of the privacy policy{beside} {named:,} of {len(sets):,} {have} codes of the release"
+        yield f"of the privacy policy{which} {named:,} of {len(sets):,} {have} codes of the release"
 
 
 def _is_as_written(manifest: GeneralizationManifest, file: GeneralizedFile) -> bool:
     """Return whether the data file is in canonical form."""
     plain = data_frame(file.released, numbered=manifest.columns.id is not None).cast(pl.String)
     # Records whose terms are equal are in the order of their attributes.
-    content = file.frame.select(CODES, *(() if file.beside is None else file.beside.columns))
+    content = file.frame.select(CODES, *(() if file.attributes is None else file.attributes.columns))
     return file.frame.select(plain.columns).equals(plain) and content.equals(content.sort(content.columns))
 
 
@@ -326,15 +326,15 @@ def _attributes_fit(
 
     ``released``: over the codes of the original; ``places``: the record of the original behind each line, if known
     """
-    beside, given, codes = file.beside, original.attributes, original.codes
-    if beside is None or given is None or beside.columns != given.frame.columns:
-        return beside is None and given is None
+    attributes, given, codes = file.attributes, original.attributes, original.codes
+    if attributes is None or given is None or attributes.columns != given.frame.columns:
+        return attributes is None and given is None
     if places is not None:
-        return beside.equals(given.frame[places])
+        return attributes.equals(given.frame[places])
     own = np.split(released.term_of()[codes.items], codes.offsets[1:-1])
     recoded = replace(released, records=Sets.of(np.unique(terms[terms >= 0]).tolist() for terms in own))
     texts = pl.Series(CODES, [text or None for text in texts_in_file(recoded)[0]], dtype=pl.String)
-    here, there = file.frame.select(CODES, *beside.columns), given.frame.with_columns(texts)
+    here, there = file.frame.select(CODES, *attributes.columns), given.frame.with_columns(texts)
     counts = there.group_by(here.columns).len("there")
     both = here.group_by(here.columns).len("here").join(counts, on=here.columns, how="left", nulls_equal=True)
     return bool((both["here"] <= both["there"].fill_null(0)).all())

@@ -84,21 +84,21 @@ class DerivedTrajectories(Derived):
 
     def parts(self) -> dict[Place, Part]:
         """Return columns of attributes, numbers of patients, rules, counts of pairs, and risk."""
-        beside, settings = self.files.attributes, self.settings
+        attributes, settings = self.files.attributes, self.settings
         parts: dict[Place, Part] = {
             ("records",): self.records,
             ("guarantee", "rules"): rules_of(settings.k, settings.diversity_requested()),
             **{("utility", name): count for name, count in self.counts if count is not None},
             ("risk",): _risk_of(self.sizes),
         }
-        if beside is not None:
-            parts["attributes",] = AttributesFile.of(beside.columns[1:])
+        if attributes is not None:
+            parts["attributes",] = AttributesFile.of(attributes.columns[1:])
         return parts
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the data file, and the file of attributes if there is one."""
-        beside = self.files.attributes
-        return {"data": self.files.frame} | ({} if beside is None else {"attributes": beside})
+        attributes = self.files.attributes
+        return {"data": self.files.frame} | ({} if attributes is None else {"attributes": attributes})
 
     def codebook(self) -> pl.DataFrame:
         """Return one row for each released label, and one for each other column."""
@@ -147,9 +147,9 @@ def codebook(released: WrittenTrajectories, kinds: Mapping[str, str]) -> pl.Data
     for column, kind in kinds.items():
         for label in released.frame[column].unique().sort():
             rows.append((column, "quasi-identifier", kind, None, label, _meaning(column, label, kind)))
-    beside = pl.DataFrame() if released.attributes is None else released.attributes[:, 1:]
-    rows += [(name, "auxiliary", None, None, None, "as recorded, in attributes.csv") for name in beside.columns]
-    types: dict[str, Type] = {column.name: type_of(column) for column in beside}
+    attributes = pl.DataFrame() if released.attributes is None else released.attributes[:, 1:]
+    rows += [(name, "auxiliary", None, None, None, "as recorded, in attributes.csv") for name in attributes.columns]
+    types: dict[str, Type] = {column.name: type_of(column) for column in attributes}
     return codebook_of(rows, types | {ID: "number", CODE: "text", **({DETAIL: "text"} if DETAIL in kinds else {})})
 
 

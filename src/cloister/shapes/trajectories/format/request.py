@@ -51,8 +51,8 @@ def read_given(
     source = read_code_events(path, columns=columns, usual_delimiter=usual_delimiter, **how)
     trajectories, table = encode(source), None
     if attributes is not None:
-        beside = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})
-        table = join_attributes(beside.frame, trajectories.ids, beside.name, source.columns.id, source.name)
+        read = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})
+        table = join_attributes(read.frame, trajectories.ids, read.name, source.columns.id, source.name)
     kept = source.name, source.columns, source.not_released, source.delimiter or ",", source.format, source.notes
     return GivenTrajectories(trajectories, table, *kept, source)
 

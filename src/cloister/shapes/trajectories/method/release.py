@@ -62,8 +62,8 @@ def order_of(released: AnonymizedTrajectories, alignment: Alignment, attributes:
     texts = [tuple(released.rows_of(cluster)) for cluster in range(released.n_clusters)]
     place = {rows: number for number, rows in enumerate(sorted(set(texts)))}
     rank = np.array([place[rows] for rows in texts], dtype=np.int64)[alignment.cluster_of]
-    beside = np.zeros(rank.size, dtype=np.int64) if attributes is None else ranks(attributes.frame)
-    return np.lexsort((beside, rank))
+    of_attributes = np.zeros(rank.size, dtype=np.int64) if attributes is None else ranks(attributes.frame)
+    return np.lexsort((of_attributes, rank))
 
 
 def write_patients(
