@@ -307,7 +307,7 @@ def test_another_policy_is_not_the_promised_one(as_records, cloister, words):
 
     held = cloister("verify", "records", "-v", *words, "--original", "data.csv")
     assert held.code == 0, held.err
-    besides = "of the privacy policy one.json, which is checked beside the promised one, 1 of 1 set has codes"
+    besides = "of the privacy policy one.json, which is checked in addition to the promised one, 1 of 1 set has codes"
     assert (besides in held.out) == ("one.json" in words)
 
 

@@ -289,7 +289,9 @@ def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets
                 "the original with ",
                 setting("original"),
             )
-        which = "" if policy is privacy.promised else f" {policy.spec}, which is checked like the promised one,"
+        which = (
+            "" if policy is privacy.promised else f" {policy.spec}, which is checked in addition to the promised one,"
+        )
         have = "set has" if len(sets) == 1 else "sets have"
         yield f"of the privacy policy{which} {named:,} of {len(sets):,} {have} codes of the release"
 
