@@ -22,11 +22,11 @@ def measured_on(found: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A table in Markdown; the first column to the left, numbers to the right."""
+def table(heads: Iterable[str], rows: Iterable[Iterable[object]], side: str = "---:") -> str:
+    """A table in Markdown; the first column to the left, the others to a side: numbers to the right."""
     names = list(heads)
     head, *body = ["| " + " | ".join(map(str, line)) + " |" for line in [names, *rows]]
-    return "\n".join([head, "|---" + "|---:" * (len(names) - 1) + "|", *body])
+    return "\n".join([head, "|---" + f"|{side}" * (len(names) - 1) + "|", *body])
 
 
 def share(number: float | None, digits: int = 1) -> str:

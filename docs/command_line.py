@@ -63,17 +63,14 @@ def as_markdown(text: str) -> str:
 
 def broken(line: str) -> str:
     """Return a command on lines that are not too wide, broken before options."""
-    lines = [""]
-    for part in re.split(r"\s+(?=--?[a-z])", line):
-        if lines[-1] and len(lines[-1]) + len(part) + 3 > WIDTH:
+    first, *rest = re.split(r"\s+(?=--?[a-z])", line)
+    lines = [first]
+    for part in rest:
+        if len(lines[-1]) + len(part) + 3 > WIDTH:
             lines[-1] += " \\"
             lines.append(f"    {part}")
         else:
-            lines[-1] = (
-                f"{lines[-1]} {part}".lstrip()
-                if len(lines) == 1
-                else f"{lines[-1]} {part}"
-            )
+            lines[-1] += f" {part}"
     return "\n".join(lines)
 
 
@@ -81,21 +78,13 @@ def entry(option: str, text: str) -> str:
     """Return an option as an entry of a definition list, with its default last."""
     match = re.fullmatch(r"(.*?)\s*\[(required|default: .*)\]", text, re.DOTALL)
     body, note = (match[1], match[2]) if match else (text, "")
-    if note.startswith("default: "):
+    if note == "required":
+        note = " *Required.*"
+    elif note:
         default = note.removeprefix("default: ")
-        note = (
-            f"Default: {default.strip('()')}."
-            if default.startswith("(")
-            else f"Default: `{default}`."
-        )
-    notes = (
-        f" *{note.capitalize().rstrip('.')}.*"
-        if note == "required"
-        else f" {note}"
-        if note
-        else ""
-    )
-    return f"`{option}`\n: {as_markdown(body)}{notes}\n"
+        is_described = default.startswith("(")
+        note = f" Default: {default.strip('()') if is_described else f'`{default}`'}."
+    return f"`{option}`\n: {as_markdown(body)}{note}\n"
 
 
 def page_of(words: str, one: GroupedCommand) -> str:

@@ -113,20 +113,14 @@ def reasons_table(papers: Sequence[Paper], is_told: Callable[[Row], bool]) -> st
         for row in paper.rows
         if is_told(row)
     ]
-    return left_table(["item", "the paper", "here"], rows)
+    return pages.table(["item", "the paper", "here"], rows, "---")
 
 
 def paper_table(paper: Paper) -> str:
     """Return the items of a paper that are full, with their evidence; reasons_table has the others."""
     rows = [[row.place, row.says, "<br>".join(map(shown, row.evidence))] for row in paper.with_state("full")]
-    table = left_table(["full", "the paper", "evidence"], rows)
+    table = pages.table(["full", "the paper", "evidence"], rows, "---")
     return f"## {paper.title}\n\n{paper.citation}.\n\n{table}"
-
-
-def left_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of text in Markdown."""
-    head, *body = ["| " + " | ".join(line) + " |" for line in [heads, *rows]]
-    return "\n".join([head, "|---" * len(heads) + "|", *body])
 
 
 def shown(evidence: str) -> str:

@@ -47,7 +47,7 @@ class Work:
     seconds: float | None = None
     of_limit: float | None = None
     gib: float | None = None
-    runs: int | None = None  # where one is enough
+    once: bool = False  # one run is enough
 
     @property
     def goal(self) -> str:
@@ -73,7 +73,13 @@ def made_up(folder: Path) -> Iterator[Work]:
     one_coding = [*rules, "--purpose", "one-coding"]
     yield Work("default method, 12,000 records", few, ["protect", "table", str(few), *rules], 2.0)
     yield Work(
-        "default method, 1.2 million records", many, ["protect", "table", str(many), *rules], 180.0, None, 4.0, 1
+        "default method, 1.2 million records",
+        many,
+        ["protect", "table", str(many), *rules],
+        180.0,
+        None,
+        4.0,
+        once=True,
     )
     for file, size in ((many, "1.2 million"), (most, "10 million")):
         yield Work(f"one coding, {size} records", file, ["protect", "table", str(file), *one_coding], None, 1.3, None)
@@ -127,12 +133,12 @@ def real(folder: Path) -> Iterator[Work]:
 def measure_work(work: Work, folder: Path, runs: int) -> Took:
     """Return what the command takes."""
     found = list[Took]()
-    for run in range(1 if work.runs else runs + 1):
+    for run in range(1 if work.once else runs + 1):
         for name in () if work.words[0] == "verify" else ("release", "job.toml"):
             shutil.rmtree(folder / name, ignore_errors=True)
             (folder / name).unlink(missing_ok=True)
         took = cloister(*work.words, *(() if work.words[0] == "init" else ("--quiet",)), limit=LIMIT)
-        found += [took] if run or work.runs else []
+        found += [took] if run or work.once else []
     return middle(found)
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from .row_numbers import refine
+
 Groups = NDArray[np.int64]
 
 LEAST_RECORDS = 100  # from fewer nothing follows
@@ -96,8 +98,7 @@ def _differences(groups: Groups, values: NDArray[np.float64]) -> NDArray[np.floa
 
 def _share_of_others(groups: Groups, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of the others of its group that have another value, for each record."""
-    pairs = groups * (int(values.max(initial=0)) + 1) + values.astype(np.int64)
-    _, of_pair, alike = np.unique(pairs, return_inverse=True, return_counts=True)
+    alike = refine(groups, values.astype(np.int64))
     others = np.maximum(1, np.bincount(groups)[groups] - 1)
-    share: NDArray[np.float64] = 1 - (alike[of_pair] - 1) / others
+    share: NDArray[np.float64] = 1 - (np.bincount(alike)[alike] - 1) / others
     return share
