@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from starlette.applications import Starlette
@@ -63,6 +63,13 @@ class RequestContext:
     def every(self, name: str) -> list[str]:
         """Return all values of a field from the form, else from the address."""
         return [str(one) for one in self.form.getlist(name) or self.query.getlist(name)]
+
+    def exact(self, name: str) -> list[str]:
+        """Return all values of a field that holds values or names of the data, which ``urlencode`` wrote into it.
+
+        A browser changes the line breaks of what it sends. So no field holds such a text as it is.
+        """
+        return [unquote(one) for one in self.every(name)]
 
     @cached_property
     def state(self) -> "JobState":

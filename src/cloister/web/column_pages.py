@@ -87,7 +87,7 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
     rows = rows_of(sample.columns, chosen, hierarchies, bulk, view, shown)
     saved = [role_of(visit.state, visit.part, one.name) for one in sample.columns]
     compared, unread = compare_release(visit) if visit.say("after") else (None, "")
-    refused = visit.every("refused")
+    refused = visit.exact("refused")
     selected = set() if visit.say("set") else set(visit.every("selected"))
     return {
         "sample": sample, "rows": rows, "counts": counts_of(rows), "alerts": list(alerts_of(rows, bulk, refused)),

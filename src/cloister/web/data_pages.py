@@ -87,7 +87,7 @@ def seen_or_refuse(visit: RequestContext, stamp: str, field: str = "stamp") -> N
 def read_places(visit: RequestContext, prefix: str = "") -> dict[str, str]:
     """Return the place of each column in the form, by name; ``prefix``: of the fields of one of several files."""
     start = f"{prefix}name-"
-    return {visit.say(key): key.removeprefix(start) for key in visit.form if key.startswith(start)}
+    return {name: key.removeprefix(start) for key in visit.form if key.startswith(start) for name in visit.exact(key)}
 
 
 def save_job(visit: RequestContext, content: Keywords, step: str) -> Response:

@@ -54,7 +54,7 @@ class Edited:
 def _edited(visit: RequestContext) -> Edited:
     state, rows = visit.state, list(visit.state.section(visit.part).get("qi", {}).items())
     place = int(visit.say("place")) if visit.say("place").isdecimal() else -1
-    named = visit.say("column") or (rows[place][0] if 0 <= place < len(rows) else "")
+    named = "".join(visit.exact("column")) or (rows[place][0] if 0 <= place < len(rows) else "")
     if not 0 <= place < len(rows) or rows[place][0] != named:
         raise InputError("The quasi-identifiers changed after this page was opened. Go back to the hierarchies.")
     name, spec = rows[place]
@@ -175,7 +175,7 @@ def _show_groups(visit: RequestContext, own: Edited, problem: str = "", status: 
     groups = draft.groups(level, own.records) if draft.n_levels else []
     found, more = _found(groups, visit.say("find"))
     shown = {item for group in found for item, _ in group.items}
-    selected = visit.every("item")
+    selected = visit.exact("item")
     return job_page(
         visit, "hierarchies_edit", status, column=own.name, place=own.place, problem=problem, level=level,
         n_levels=draft.n_levels, groups=groups, found=found, more=more, find=visit.say("find"), spec=own.spec,
@@ -204,7 +204,7 @@ def change_groups(visit: RequestContext) -> Response:
     """Change the draft of the groups as a button says, or save it as a new file and use it."""
     own = _edited(visit)
     draft, level = _draft(visit, own), int(visit.say("level")) if visit.say("level").isdecimal() else 1
-    act, items, label = visit.say("act"), visit.every("item"), visit.say("label").strip()
+    act, items, label = visit.say("act"), visit.exact("item"), visit.say("label").strip()
     try:
         if act == "cancel":
             visit.app.drafts.pop(own.key, None)
@@ -237,7 +237,7 @@ def _save(visit: RequestContext, own: Edited, draft: HierarchyDraft) -> Response
     if visit.say("version") != visit.state.version:
         raise Conflict(f"{visit.state.path.name} was changed after this page was opened. Look at it, and save again.")
     written = io.StringIO()
-    csv.writer(written, delimiter=";", lineterminator="\n").writerows(draft.rows)
+    csv.writer(written, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(draft.rows)
     folder = visit.app.folder.inside(visit.app.folder.place(visit.state.path.parent / "hierarchies"))
     folder.mkdir(mode=0o700, exist_ok=True)
     number = 1 + sum(1 for _ in folder.glob("edited-*.csv"))

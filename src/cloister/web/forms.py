@@ -1,6 +1,7 @@
 """Forms generated from the declarations of settings, sources and plans: every declared option has a field."""
 
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from cloister.shapes.registry import SHAPES
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+BREAK = re.compile(r"[\r\n]")
 PREFIX = "f:"
 LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
 
@@ -171,12 +173,26 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        return "\n".join(f"{key} = {_text(part)}" for key, part in value.items())
+        return "\n".join(f"{_in_one_line(key)} = {_text(part)}" for key, part in value.items())
     if isinstance(value, list | tuple):
         parts = [", ".join(f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {_text(v)}" for k, v in one.items())
                  if isinstance(one, Mapping) else _text(one) for one in value]  # fmt: skip
         return "\n".join(parts)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else _in_one_line(str(value))
+
+
+def _in_one_line(text: str) -> str:
+    """Write a text with line breaks in one line, between quotes and with escapes; any other text stays as it is."""
+    return json.dumps(text, ensure_ascii=False) if BREAK.search(text) else text
+
+
+def _with_breaks(line: str) -> str:
+    """Read what ``_in_one_line`` wrote."""
+    try:
+        text: object = json.loads(line) if line.startswith('"') else line
+    except ValueError:
+        return line
+    return text if isinstance(text, str) and BREAK.search(text) else line
 
 
 def fill_section(specs: Iterable[Spec], section: Keywords, form: FormData) -> Given:
@@ -209,7 +225,7 @@ def _read_field(spec: Spec, form: FormData) -> object:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     if spec.how == "pairs":
         kind, pairs = get_args(spec.kind)[1], [line.rpartition("=") for line in lines]
-        return {key.strip(): _number(word.strip(), kind) for key, _, word in pairs} or None
+        return {_with_breaks(key.strip()): _number(word.strip(), kind) for key, _, word in pairs} or None
     if spec.how == "lines":
         kind = get_args(spec.kind)[0]
         return [_table(line) if is_dataclass(kind) else _number(line, kind) for line in lines] or None
@@ -228,7 +244,7 @@ def _table(line: str) -> object:
 
 def _number(word: str, kind: Kind) -> object:
     """A word as a number where its type may be one and it looks like one; else itself, to be refused if it is wrong."""
-    kinds = (kind, *get_args(kind))
+    kinds, word = (kind, *get_args(kind)), _with_breaks(word)
     if int in kinds and NUMBER.fullmatch(word):
         return int(word)
     return float(word) if float in kinds and DECIMAL.fullmatch(word) else word

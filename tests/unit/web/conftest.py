@@ -38,7 +38,7 @@ class Window:
 
     def post(self, path, form, headers=OWN):
         """Send a form, as our own page does."""
-        return self.client.post(path, data=form, headers=headers)
+        return self.client.post(path, data={name: sent(value) for name, value in form.items()}, headers=headers)
 
     def form_of(self, page, action):
         """What a form of a page would send as it is: hidden fields, texts, choices, ticks."""
@@ -51,6 +51,11 @@ class Window:
             time.sleep(0.1)
             page = self.client.get(page.url)
         return page
+
+
+def sent(value):
+    """What a browser sends for a value, or for each of several: it writes every line break as CR LF."""
+    return [sent(one) for one in value] if isinstance(value, list) else re.sub(r"\r\n|\r|\n", "\r\n", value)
 
 
 def form_of(html, action):
