@@ -115,6 +115,7 @@ class DateHierarchy(BuiltHierarchy[PartialDate]):
 
 LONGEST = 64  # longest code that a prefix hierarchy takes, in characters
 NO_PAD = "none"
+LEFT, RIGHT = "left", "right"
 
 
 def lost_zeros(texts: Sequence[str]) -> bool:
@@ -130,9 +131,11 @@ class PrefixHierarchy(NamedValues):
     """Levels that keep fewer and fewer of the first characters: `81367`, `8136*`, `813**`, `81***`, `8****`, `*`.
 
     Level i keeps the first ``length - i`` characters and writes `*` for each position dropped; the last level is the
-    root. A shorter code counts as padded on the right: at the level where its length is reached it joins the longer
-    codes that begin with it (with ``length`` 5, `813` is `813*`, then `813**` together with `81367`). So levels nest
-    for codes of mixed lengths. The domain is the distinct values present.
+    root. ``keep`` limits the levels to those that keep so many characters. A shorter code counts as padded on the
+    right: at the level where its length is reached it joins the longer codes that begin with it (with ``length`` 5,
+    `813` is `813*`, then `813**` together with `81367`). So levels nest for codes of mixed lengths. With ``side``
+    `right` levels keep the last characters, and left and right change places (`*1367`). The domain is the distinct
+    values present.
 
     Programs that read codes as numbers lose their leading zeros: 2138 is then 02138 in Boston, not a place near
     21380. With ``pad`` `0` such codes are filled up on the left. Without it, codes of digits alone are refused where
@@ -142,10 +145,14 @@ class PrefixHierarchy(NamedValues):
     ----------
     length : characters of the longest code
     pad : ``"0"``, ``"none"``, or None to refuse codes that seem to have lost zeros
+    keep : the numbers of characters that levels keep, from many to few; None for all
+    side : the side of the characters that are kept, ``"left"`` or ``"right"``
     """
 
     length: int
     pad: str | None = None
+    keep: tuple[int, ...] | None = None
+    side: str = LEFT
     kind: ClassVar[str] = "prefix"
 
     def __post_init__(self) -> None:
@@ -155,11 +162,21 @@ class PrefixHierarchy(NamedValues):
             )
         if self.pad not in (None, "0", NO_PAD):
             raise InputError(f"prefix pads codes with 0 or not at all: prefix:5/pad=0 or prefix:5/pad={NO_PAD}.")
+        if self.side not in (LEFT, RIGHT):
+            raise InputError("prefix keeps characters of the left, or of the right: prefix:5/side=right.")
+        if self.keep is not None and (
+            not self.keep or [*self.keep] != sorted({*self.keep} & {*range(1, self.length)}, reverse=True)
+        ):
+            raise InputError(
+                f"prefix:{self.length} keeps {self.length - 1} to 1 characters, from many to few: prefix:5/keep=3,1."
+            )
 
     @property
     def spec(self) -> str:
-        """As on the command line: `prefix:5`, `prefix:5/pad=0`."""
-        return f"prefix:{self.length}{'' if self.pad is None else f'/pad={self.pad}'}"
+        """As on the command line: `prefix:5`, `prefix:5/keep=3,1`, `prefix:5/pad=0`."""
+        keep = "" if self.keep is None else f"/keep={','.join(map(str, self.keep))}"
+        side = "" if self.side == LEFT else f"/side={self.side}"
+        return f"prefix:{self.length}{keep}{side}{'' if self.pad is None else f'/pad={self.pad}'}"
 
     def _refuse(self, column: str, texts: Sequence[str]) -> None:
         if self.pad is None and lost_zeros(texts):
@@ -183,7 +200,10 @@ class PrefixHierarchy(NamedValues):
     def _names(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
         if self.pad == "0":
             texts = [text.rjust(self.length, "0") if text.isdecimal() else text for text in texts]
-        return [[text[: self.length - n] + "*" * n for text in texts] for n in range(1, self.length)]
+        kept = range(self.length - 1, 0, -1) if self.keep is None else self.keep
+        if self.side == RIGHT:
+            return [["*" * (self.length - n) + text[-n:] for text in texts] for n in kept]
+        return [[text[:n] + "*" * (self.length - n) for text in texts] for n in kept]
 
 
 @dataclass(frozen=True)
@@ -245,8 +265,9 @@ BUILDERS: dict[str, Builder] = {
     ),
     "prefix": Builder(
         "prefix:5",
-        "codes of up to 5 characters, cut one a level; /pad=0 puts lost leading zeros back",
-        lambda words: PrefixHierarchy(_number(words.split("/")[0], "prefix"), **_options(words, "prefix", ("pad",))),
+        "codes of up to 5 characters, cut one a level; /keep=3,1 keeps so many, /side=right the last ones; /pad=0 puts "
+        "lost leading zeros back",
+        lambda words: _prefix(words),
         has_parts=True,
     ),
     "date": Builder(
@@ -326,6 +347,13 @@ def _interval(words: str) -> IntervalHierarchy | CutHierarchy:
         return CutHierarchy(tuple(tuple(map(_decimal, level.split(","))) for level in levels))
     widths, bounds = words.split("/")[0], _options(words, "interval", ("top", "bottom"))
     return IntervalHierarchy(tuple(map(_decimal, widths.split(","))), **{one: _decimal(bounds[one]) for one in bounds})
+
+
+def _prefix(words: str) -> PrefixHierarchy:
+    options = _options(words, "prefix", ("keep", "side", "pad"))
+    keep = tuple(_number(one, "prefix") for one in options["keep"].split(",")) if "keep" in options else None
+    length = _number(words.split("/")[0], "prefix")
+    return PrefixHierarchy(length, options.get("pad"), keep, options.get("side", LEFT))
 
 
 def _dates(words: str) -> DateHierarchy:

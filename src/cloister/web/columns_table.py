@@ -129,11 +129,12 @@ def _describe(hierarchy: str | None, role: str) -> str:
     if hierarchy is None:
         return TREATMENTS.get(role, TREATMENTS[""])
     name, _, more = hierarchy.partition("@")[0].partition(":")
-    first = more.partition("/")[0].replace(",", ", ")
+    first, *options = (word.replace(",", ", ") for word in more.split("/"))
+    kept = [f"{word.removeprefix('keep=')} characters" for word in options if word.startswith("keep=")]
     words = {
         "interval": f"cut at {first[5:]}" if first.startswith("cuts=") else f"ranges of {first}",
         "quantile": f"{first} groups of equal size",
-        "prefix": f"{first} characters and fewer",
+        "prefix": "".join(kept) or f"{first} characters and fewer",
         "date": first,
         "suppress": "as recorded, or *",
         "icd9": "groups of ICD-9 codes",

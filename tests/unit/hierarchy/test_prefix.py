@@ -53,6 +53,31 @@ def test_spec_is_as_typed() -> None:
     assert (prefix(5).kind, prefix(5).spec) == ("prefix", "prefix:5")
 
 
+@pytest.mark.parametrize(
+    ("spec", "labels"),
+    [
+        ("prefix:5/keep=3,1", ["81367", "813**", "8****", "*"]),
+        ("prefix:5/keep=2/side=right", ["81367", "***67", "*"]),
+        ("prefix:7/keep=4/side=right/pad=0", ["81367", "***1367", "*"]),
+    ],
+)
+def test_levels_keep_as_many_characters_of_a_side_as_stated(spec: str, labels: list[str]) -> None:
+    """Levels that are not stated do not exist, and the specification can be typed again."""
+    hierarchy = parse_hierarchy(spec)
+
+    assert [level[0] for level in hierarchy.bind("zip", ["81367"]).labels] == labels
+    assert hierarchy.spec == spec
+
+
+@pytest.mark.parametrize(
+    "options", ["keep=5", "keep=0", "keep=1,3", "keep=3,3", "keep=", "keep=x", "side=top", "keep=2/keep=1"]
+)
+def test_other_sides_and_numbers_are_refused(options: str) -> None:
+    """Numbers descend between the length and nothing; an option is named once."""
+    with pytest.raises(errors.InputError):
+        parse_hierarchy(f"prefix:5/{options}")
+
+
 def test_codes_that_lost_their_leading_zeros_are_refused_or_padded() -> None:
     """2138 is 02138, no neighbour of 21380: it is refused with both cures, and padded where that is asked for."""
     with pytest.raises(errors.InputError, match=r"prefix:5/pad=0 to put the zeros back, or prefix:5/pad=none"):
