@@ -202,6 +202,8 @@ PAGES = {
     "GET /hierarchies/edit": "editor_pages.edit",
     "POST /hierarchies/edit": "editor_pages.change_groups",
     "POST /hierarchies/cuts": "editor_pages.change_cuts",
+    "GET /hierarchies/builder": "builder_pages.builder",
+    "POST /hierarchies/builder": "builder_pages.change_builder",
     "GET /promise": "promise_pages.promise",
     "POST /promise": "promise_pages.save_promise",
     "POST /promise/sentence": "promise_pages.sentence",

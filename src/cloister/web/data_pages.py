@@ -34,11 +34,7 @@ def job_page(
     state, part = visit.state, visit.part
     shape = state.job.parts[part].shape
     steps = STEPS.get(shape, OTHER_STEPS)
-    step = (
-        "explore"
-        if template in ("levels", "explored")
-        else template.removesuffix("_edit").removesuffix("_cuts").removeprefix("plan_")
-    )
+    step = "explore" if template in ("levels", "explored") else template.removeprefix("plan_").partition("_")[0]
     after = "release" if step == "promise" else next(iter(steps[steps.index(step) + 1 :]), "")
     return visit.shown(
         template, status, state=state, part=part, shape=shape, steps=steps, step=step, problem=problem,

@@ -23,7 +23,7 @@ from cloister.report.histogram import NumberHistogram, histogram_of
 from .app import RequestContext, status_of
 from .data_pages import job_page, read_part
 from .forms import in_words
-from .hierarchy_pages import preview_of, reduce_to, split_bounds
+from .hierarchy_pages import PageColumn, column_of_page, preview_of, reduce_to, use_hierarchy
 from .job_state import Conflict
 
 MOST_VALUES, MOST_DRAFTS = 100_000, 20
@@ -38,12 +38,9 @@ PARTS = (4, 5, 10)
 
 
 @dataclass(frozen=True)
-class Edited:
-    """The column of the page: its hierarchy, in words too, how many records have each value, and the k of the job."""
+class Edited(PageColumn):
+    """The column of the page with its hierarchy, how many records have each value, and the k of the job."""
 
-    name: str
-    place: int
-    spec: str
     records: Mapping[str, int]
     histogram: NumberHistogram | None
     hierarchy: Hierarchy
@@ -52,14 +49,10 @@ class Edited:
 
 
 def _edited(visit: RequestContext) -> Edited:
-    state, rows = visit.state, list(visit.state.section(visit.part).get("qi", {}).items())
-    place = int(visit.say("place")) if visit.say("place").isdecimal() else -1
-    named = "".join(visit.exact("column")) or (rows[place][0] if 0 <= place < len(rows) else "")
-    if not 0 <= place < len(rows) or rows[place][0] != named:
-        raise InputError("The quasi-identifiers changed after this page was opened. Go back to the hierarchies.")
-    name, spec = rows[place]
+    column = column_of_page(visit)
+    state, name, place, spec = visit.state, column.name, column.place, column.spec
     # other columns do not matter here, even if their hierarchies are wrong
-    reduced, stamp = state.with_content(reduce_to(visit, name, str(spec))), read_part(visit).stamp
+    reduced, stamp = state.with_content(reduce_to(visit, name, spec)), read_part(visit).stamp
     key = f"{state.path}|{visit.part}|{name}|{spec}|{stamp}"
 
     def made() -> Edited:
@@ -67,7 +60,7 @@ def _edited(visit: RequestContext) -> Edited:
         assert isinstance(prepared, TableInMemory)
         records = visit.app.data.counts(prepared.source.frame[name], stamp)
         hierarchy = prepared.request.quasi_identifiers[name].hierarchy
-        return Edited(name, place, str(spec), records, histogram_of(records), hierarchy, prepared.request.k, key)
+        return Edited(name, place, spec, records, histogram_of(records), hierarchy, prepared.request.k, key)
 
     return visit.app.data.remember(f"edited {place} {reduced.version} {key}", made)
 
@@ -142,7 +135,7 @@ def change_cuts(visit: RequestContext) -> Response:
         if visit.say("save") and not cuts:
             raise InputError("There are no cut points. Type some, or choose groups of equal size.")
         if visit.say("save") and not preview_of(visit, own.name, _spec_of(cuts))[1]:
-            return _use(visit, own, _spec_of(cuts), len(cuts) + 1)
+            return use_hierarchy(visit, own, _spec_of(cuts), len(cuts) + 1)
         return _show_cuts(visit, own, cuts)
     except CloisterError as error:
         typed = [visit.say(f"cuts-{level}") for level in range(1, MOST_LEVELS)]
@@ -244,15 +237,6 @@ def _save(visit: RequestContext, own: Edited, draft: HierarchyDraft) -> Response
     while (path := folder / f"edited-{number:03d}.csv").exists():
         number += 1
     write_private(path, written.getvalue().encode())
-    used = _use(visit, own, f"hierarchies/{path.name}", draft.n_levels + 1)
+    used = use_hierarchy(visit, own, f"hierarchies/{path.name}", draft.n_levels + 1)
     visit.app.drafts.pop(own.key, None)
     return used
-
-
-def _use(visit: RequestContext, own: Edited, spec: str, top: int) -> Response:
-    """Save a hierarchy for the column; bounds of levels that it had end at its highest level, ``top``."""
-    section, (_, low, high) = visit.state.section(visit.part), split_bounds(own.spec)
-    bounds = f"@{min(int(low), top)}-{min(int(high), top)}" if low else ""
-    section["qi"] = {**section["qi"], own.name: spec + bounds}
-    visit.state.with_content(visit.state.with_section(visit.part, section)).save(visit.say("version"))
-    return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)

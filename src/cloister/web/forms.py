@@ -35,6 +35,7 @@ class Spec:
     group: str = ""  # group, about: heading under which it stands, and what all under it are about
     about: str = ""
     columns: tuple[str, ...] = ()
+    title: str = ""  # what it is called for the user; else by its key
 
     @property
     def key(self) -> str:
@@ -49,12 +50,14 @@ class Spec:
     @property
     def label(self) -> str:
         """The label for the user."""
+        if self.title:
+            return self.title
         words = LABELS.get(self.path[-1], self.path[-1]).replace("_", " ").replace("-", " ")
         return words if len(words) == 1 else words[0].upper() + words[1:]
 
     @property
     def how(self) -> str:
-        """By what it is asked: a choice, a tick, a number for each column, lines, pairs, or a line of text.
+        """By what it is asked: a choice, a tick or several, a number for each column, lines, pairs, or a line of text.
 
         ``drop``: a tick that is usually set, and without which something is kept
         """
@@ -66,14 +69,16 @@ class Spec:
             return "drop" if get_args(kind) == ("drop", "keep") else "choice"
         if origin is Mapping or origin is dict:
             return "columns" if self.columns else "pairs"
+        if origin is tuple and get_origin(get_args(kind)[0]) is Literal:
+            return "ticks"
         if origin is tuple:
             return "numbers" if get_args(kind)[0] in (float, int) else "lines"
         return "number" if kind in (int, float) else "text"
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words of a choice, or of a choice for each column."""
-        kind = get_args(self.kind)[1] if self.how == "columns" else self.kind
+        """The words of a choice, of several ticks, or of a choice for each column."""
+        kind = get_args(self.kind)[self.how == "columns"] if self.how in ("columns", "ticks") else self.kind
         return get_args(kind) if get_origin(kind) is Literal else ()
 
 
@@ -85,6 +90,11 @@ class BoundField:
     text: str = ""
     by_column: tuple[tuple[str, str], ...] = ()
     error: str = ""
+
+    @property
+    def ticked(self) -> list[str]:
+        """The words that are ticked, of several."""
+        return self.text.split("\n")
 
     @property
     def is_ticked(self) -> bool:
@@ -162,7 +172,8 @@ def bind_fields(specs: Iterable[Spec], section: Keywords, errors: Mapping[str, s
         each = tuple(
             (column, _text(value.get(column) if isinstance(value, Mapping) else None)) for column in spec.columns
         )
-        found.append(BoundField(spec, _text(value), each, error))
+        text = _text(value)  # numbers are in one line: a browser would join those of several
+        found.append(BoundField(spec, text.replace("\n", ", ") if spec.how == "numbers" else text, each, error))
     return found
 
 
@@ -215,6 +226,8 @@ def fill_section(specs: Iterable[Spec], section: Keywords, form: FormData) -> Gi
 def _read_field(spec: Spec, form: FormData) -> object:
     """The value that a form gives a field; None where it says nothing."""
     text = str(form.get(spec.name, "")).replace("\r\n", "\n")
+    if spec.how == "ticks":
+        return [str(word) for word in form.getlist(spec.name)] or None
     if spec.how == "tick":
         usual = spec.hint == "True"
         return None if bool(text) == usual else bool(text)

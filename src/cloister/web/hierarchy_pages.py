@@ -1,8 +1,9 @@
 """The page on generalization hierarchies: builders and files, with a preview of the levels of each column."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.hierarchy import describe_builders
@@ -44,6 +45,37 @@ def reduce_to(visit: RequestContext, column: str, spec: str) -> Given:
     section = {**visit.state.section(visit.part), "qi": {column: spec}}
     keys = ("shape", "source", "name", "k", "qi", "hierarchies", "missing_as")
     return visit.state.with_section(visit.part, {key: value for key, value in section.items() if key in keys})
+
+
+@dataclass(frozen=True)
+class PageColumn:
+    """The quasi-identifier of a page, its place among those of the job, and its hierarchy in words."""
+
+    name: str
+    place: int
+    spec: str
+
+
+def column_of_page(visit: RequestContext) -> PageColumn:
+    """Return the quasi-identifier that a page or its form is about."""
+    rows = list(visit.state.section(visit.part).get("qi", {}).items())
+    place = int(visit.say("place")) if visit.say("place").isdecimal() else -1
+    named = "".join(visit.exact("column")) or (rows[place][0] if 0 <= place < len(rows) else "")
+    if not 0 <= place < len(rows) or rows[place][0] != named:
+        raise InputError("The quasi-identifiers changed after this page was opened. Go back to the hierarchies.")
+    return PageColumn(named, place, str(rows[place][1]))
+
+
+def use_hierarchy(visit: RequestContext, own: PageColumn, spec: str, top: int, *, has_bounds: bool = False) -> Response:
+    """Save a hierarchy for a column.
+
+    Bounds of levels that it had before stay up to its highest level, ``top``; not if the new hierarchy ``has_bounds``.
+    """
+    section, (_, low, high) = visit.state.section(visit.part), split_bounds(own.spec)
+    bounds = f"@{min(int(low), top)}-{min(int(high), top)}" if low and not has_bounds else ""
+    section["qi"] = {**section["qi"], own.name: spec + bounds}
+    visit.state.with_content(visit.state.with_section(visit.part, section)).save(visit.say("version"))
+    return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)
 
 
 def preview_of(visit: RequestContext, column: str, spec: str) -> tuple[tuple[LevelPreview, ...], str]:

@@ -67,7 +67,10 @@ def form_of(html, action):
         said = dict(re.findall(r'([a-z-]+)="([^"]*)"', tag))
         is_box = said.get("type") in ("checkbox", "radio")
         if "name" in said and (not is_box or " checked" in tag):
-            made[plain(said["name"])] = plain(said.get("value", ""))
+            name, value = plain(said["name"]), plain(said.get("value", ""))
+            if said.get("type") == "checkbox" and name in made:  # several ticks of one name
+                value = [*(made[name] if isinstance(made[name], list) else [made[name]]), value]
+            made[name] = value
     for name, options in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', text, re.DOTALL):
         chosen = re.search(r'<option(?: value="([^"]*)")? selected>([^<]*)', options)
         first = re.search(r'<option(?: value="([^"]*)")?>([^<]*)', options)

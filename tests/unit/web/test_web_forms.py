@@ -38,13 +38,15 @@ def test_toml_reads_back_as_it_was(content):
 
 
 VALUES_OF = {
-    "table": {"k": 7, "suppression": 0.02, "rule": ["l-diversity:a=2"], "weight": {"a": 2.0}, "local_recoding": True,
+    "table": {"k": 7, "suppression": 0.02, "rule": ["l-diversity:a\r\nb=2"], "target": "a\nb",
+              "weight": {"a": 2.0}, "local_recoding": True,
               "purpose": "counts", "levels": {"a": 1}, "time_limit": 2.5, "microaggregate": {"b": "mean"}},
     "codes": {"k": 3, "m": 2, "method": "cba", "sensitive": ["042", "V08"], "inference_threshold": 0.5,
               "drop_empty": True},
     "trajectories": {"k": 3, "weights": [0.25, 0.75], "block": 500, "on_unknown_code": "root"},
     "claims": {"plan": {"risk": {"threshold": 0.1}, "removals": {"newborns": False}, "weights": {"age": 2.0},
-                        "truncation": {"percentiles": ["none", 99.0]}, "patients": {"roles": {"id": "id"}, "qi": {}},
+                        "truncation": {"percentiles": ["none", 99.0]},
+                        "patients": {"roles": {"id": "id"}, "qi": {}, "derived": ["age"]},
                         "top_coding": [{"column": "x", "quantile": 0.9}]}},
 }  # fmt: skip
 
@@ -57,8 +59,12 @@ def test_a_form_sent_as_it_is_says_what_the_job_said(shape):
     for one in bind_fields(specs, section):
         if one.by_column:
             form += [(f"{one.spec.name}:{place}", text) for place, (_, text) in enumerate(one.by_column)]
-        elif one.spec.how != "tick":
+        elif one.spec.how == "ticks":
+            form += [(one.spec.name, word) for word in one.ticked if word]
+        elif one.spec.how in ("lines", "pairs"):
             form.append((one.spec.name, one.text))
+        elif one.spec.how != "tick":
+            form.append((one.spec.name, re.sub(r"[\r\n]", "", one.text)))  # as a browser has it in one line
         elif one.text == "true" or (not one.text and one.spec.hint == "True"):
             form.append((one.spec.name, "true"))  # as a browser sends a tick
     made = fill_section(specs, {}, FormData(form))
