@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -243,6 +244,11 @@ def _plainly(text: str) -> str:
     return re.sub(r"\.0+$", "", text.strip().casefold())
 
 
+def hierarchy_of_content(content: bytes, name: str, missing_as: str | None = None) -> FileHierarchy:
+    """Return the hierarchy in the content of a file that is in no folder yet."""
+    return FileHierarchy(name, *_split_rows(_decode_text(content, name), name, None), missing_as)
+
+
 def hierarchy_file(path: str | Path, *, delimiter: str | None = None, missing_as: str | None = None) -> FileHierarchy:
     """Return the hierarchy of a file of ARX or Amnesia, in UTF-8 or else Windows-1252; see `FileHierarchy`.
 
@@ -261,8 +267,18 @@ def check_file(path: str | Path, delimiter: str | None = None) -> list[Hierarchy
 
 def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
     """The rows of a file, and the line that each begins in; refused after the handler, so that no cause is kept."""
-    text = _read_text(path)
-    if tree := _tree_of(text, path.name):
+    try:
+        content = path.read_bytes()
+    except (OSError, ValueError):
+        content = None
+    if content is None:
+        problem = "cannot be read. Check that it exists and its rights."
+        raise InputError(f"The hierarchy file {path.name} {problem}", file=path.name)
+    return _split_rows(_decode_text(content, path.name), path.name, delimiter)
+
+
+def _split_rows(text: str, name: str, delimiter: str | None) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+    if tree := _tree_of(text, name):
         return tree, ()
     rows, lines, line = [], [], 1
     try:
@@ -277,18 +293,7 @@ def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...]
     except (csv.Error, TypeError, ValueError):
         pass
     problem = "cannot be split into columns. Name the delimiter (one character) and check its quotes."
-    raise InputError(f"The hierarchy file {path.name} {problem}", file=path.name)
-
-
-def _read_text(path: Path) -> str:
-    problem = "cannot be read. Check that it exists and its rights."
-    try:
-        return _decode_text(path.read_bytes())
-    except UnicodeDecodeError:
-        problem = "is neither UTF-8 nor Windows-1252 text. Save it as UTF-8."
-    except (OSError, ValueError):
-        pass
-    raise InputError(f"The hierarchy file {path.name} {problem}", file=path.name)
+    raise InputError(f"The hierarchy file {name} {problem}", file=name)
 
 
 def _tree_of(text: str, file: str) -> tuple[tuple[str, ...], ...]:
@@ -326,8 +331,9 @@ def rows_of_tree(
     return tuple((*[path[0]] * (height - len(path)), *path) for path in paths)
 
 
-def _decode_text(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252")
+def _decode_text(content: bytes, name: str) -> str:
+    for encoding in ("utf-8-sig", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            return content.decode(encoding)
+    problem = "is neither UTF-8 nor Windows-1252 text. Save it as UTF-8."
+    raise InputError(f"The hierarchy file {name} {problem}", file=name)

@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, QueryParams
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 ENDING = ".j2"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MOST_FIELDS = 20_000
+WITH_FILE = ("/hierarchies/file",)
+"""Forms that send a file."""
+
+MultiPartParser.spool_max_size = 2**30  # a file stays in memory: no copy of it is written to a disk
 STEPS = {
     "table": ("data", "columns", "hierarchies", "promise", "explore", "release", "utility"),
     "claims": ("data", "columns", "promise", "explore", "release"),
@@ -204,6 +209,7 @@ PAGES = {
     "POST /hierarchies/cuts": "editor_pages.change_cuts",
     "GET /hierarchies/builder": "builder_pages.builder",
     "POST /hierarchies/builder": "builder_pages.change_builder",
+    "POST /hierarchies/file": "builder_pages.use_file",
     "GET /promise": "promise_pages.promise",
     "POST /promise": "promise_pages.save_promise",
     "POST /promise/sentence": "promise_pages.sentence",
@@ -258,11 +264,11 @@ def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Re
     module, name = place.split(".")
 
     async def answer(request: Request) -> Response:
-        form = FormData()
-        if request.method == "POST":
-            form = await request.form(max_files=0, max_fields=MOST_FIELDS)
         shapes = OF_SHAPES.get(request.url.path.split("/")[1])
-        return await run_in_threadpool(_answer, _visit(app, request, form), module, name, shapes)
+        if request.method != "POST":
+            return await run_in_threadpool(_answer, _visit(app, request, FormData()), module, name, shapes)
+        async with request.form(max_files=request.url.path in WITH_FILE, max_fields=MOST_FIELDS) as form:
+            return await run_in_threadpool(_answer, _visit(app, request, form), module, name, shapes)
 
     return answer
 

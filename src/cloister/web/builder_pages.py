@@ -1,9 +1,13 @@
 """The page on which a hierarchy is chosen for one column: by the form of a builder, with a preview of its levels."""
 
+import re
+from pathlib import PurePath
+
+from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from cloister.errors import CloisterError
-from cloister.hierarchy.file_hierarchy import LevelPreview
+from cloister.errors import CloisterError, InputError
+from cloister.hierarchy.file_hierarchy import LevelPreview, hierarchy_of_content, preview
 from cloister.pipeline.tables import TableInMemory
 from cloister.settings.declaration import Given
 
@@ -11,10 +15,14 @@ from .app import RequestContext, status_of
 from .builder_forms import BUILDER_FORMS, BuilderForm, form_of_spec
 from .data_pages import job_page, read_part, source_of
 from .forms import bind_fields, fill_section, in_words
-from .hierarchy_pages import PageColumn, column_of_page, preview_of, reduce_to, use_hierarchy
+from .guard import MOST_FILE_BYTES
+from .hierarchy_pages import PageColumn, column_of_page, preview_of, reduce_to, use_hierarchy, write_hierarchy
 
-USUAL = "suppress"
-"""The form of a column for which no other is suggested."""
+USUAL, FILE = "suppress", "file"
+"""The form of a column for which no other is suggested, and that of files."""
+
+STRANGE = re.compile(r"[^A-Za-z0-9_-]+")
+LONGEST_NAME = 60
 
 
 def _proposed(visit: RequestContext, own: PageColumn) -> str:
@@ -44,6 +52,8 @@ def _records_of(visit: RequestContext, own: PageColumn) -> dict[str, int]:
 def builder(visit: RequestContext) -> Response:
     """Show the form of a builder, filled with the settings of the column or with usual ones."""
     own = column_of_page(visit)
+    if visit.say("form") == FILE:
+        return _show_file(visit, own)
     named = [visit.say("form"), form_of_spec(own.spec), form_of_spec(_proposed(visit, own)), USUAL]
     name = next(one for one in named if one in BUILDER_FORMS)
     form = BUILDER_FORMS[name]
@@ -90,3 +100,29 @@ def change_builder(visit: RequestContext) -> Response:
         return use_hierarchy(visit, own, words, len(levels) - 1, has_bounds=form.has_bounds)
     except CloisterError as refused:
         return _show(visit, own, name, given, words, (), in_words(refused), status_of(refused))
+
+
+def _show_file(visit: RequestContext, own: PageColumn, error: str = "", status: int = 200) -> Response:
+    return job_page(
+        visit, "hierarchies_builder", status, own=own, forms=BUILDER_FORMS, name=FILE, fields=(), error=error,
+        values=False, columns=(), most=MOST_FILE_BYTES,
+    )  # fmt: skip
+
+
+def use_file(visit: RequestContext) -> Response:
+    """Check a hierarchy file that a browser sent, copy it next to the job, and use it for the column."""
+    own, sent = column_of_page(visit), visit.form.get(FILE)
+    try:
+        if not isinstance(sent, UploadFile) or not sent.filename:
+            raise InputError("Choose a file.")
+        content = sent.file.read()
+        name = (
+            STRANGE.sub("-", PurePath(sent.filename.replace("\\", "/")).stem).strip("-")[:LONGEST_NAME] or "hierarchy"
+        )
+        missing_as = visit.state.section(visit.part).get("missing_as")
+        hierarchy = hierarchy_of_content(content, f"{name}.csv", None if missing_as is None else str(missing_as))
+        records = {value or None: count for value, count in _records_of(visit, own).items()}
+        levels = preview(hierarchy, records, own.name)
+        return use_hierarchy(visit, own, write_hierarchy(visit, name, content), len(levels) - 1)
+    except CloisterError as error:
+        return _show_file(visit, own, in_words(error), status_of(error))

@@ -16,14 +16,13 @@ from cloister.errors import CloisterError, InputError
 from cloister.hierarchy import CutHierarchy, Hierarchy, QuantileHierarchy, check_rows, parse_hierarchy
 from cloister.hierarchy.draft import DraftGroup, HierarchyDraft
 from cloister.hierarchy.file_hierarchy import LevelPreview
-from cloister.io import write_private
 from cloister.pipeline.tables import TableInMemory
 from cloister.report.histogram import NumberHistogram, histogram_of
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, read_part
 from .forms import in_words
-from .hierarchy_pages import PageColumn, column_of_page, preview_of, reduce_to, use_hierarchy
+from .hierarchy_pages import PageColumn, column_of_page, preview_of, reduce_to, use_hierarchy, write_hierarchy
 from .job_state import Conflict
 
 MOST_VALUES, MOST_DRAFTS = 100_000, 20
@@ -227,16 +226,9 @@ def _save(visit: RequestContext, own: Edited, draft: HierarchyDraft) -> Response
     """Write the draft to a new file next to the job, and use it."""
     if problems := check_rows(draft.rows):
         raise InputError(" ".join(problem.message for problem in problems))
-    if visit.say("version") != visit.state.version:
-        raise Conflict(f"{visit.state.path.name} was changed after this page was opened. Look at it, and save again.")
     written = io.StringIO()
     csv.writer(written, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(draft.rows)
-    folder = visit.app.folder.inside(visit.app.folder.place(visit.state.path.parent / "hierarchies"))
-    folder.mkdir(mode=0o700, exist_ok=True)
-    number = 1 + sum(1 for _ in folder.glob("edited-*.csv"))
-    while (path := folder / f"edited-{number:03d}.csv").exists():
-        number += 1
-    write_private(path, written.getvalue().encode())
-    used = use_hierarchy(visit, own, f"hierarchies/{path.name}", draft.n_levels + 1)
+    spec = write_hierarchy(visit, "edited", written.getvalue().encode())
+    used = use_hierarchy(visit, own, spec, draft.n_levels + 1)
     visit.app.drafts.pop(own.key, None)
     return used

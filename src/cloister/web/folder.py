@@ -34,8 +34,8 @@ DEPTH, MOST = 4, 2_000
 """Of folders that are looked into, and of files that are listed."""
 
 LONGEST_JOB = 2**20
-HIERARCHY = "_hierarchy_"
-"""In the names of hierarchy files beside their data."""
+HIERARCHY, HIERARCHIES = "_hierarchy_", "hierarchies"
+"""In the names of hierarchy files next to their data; and the folder of those that the application writes."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,9 @@ class Folder:
                 found.explorations.append(place.removesuffix(f"/{EXPLORATION}"))
             elif path.suffix == ".toml" and is_job(path):
                 found.jobs.append(place)
-            elif HIERARCHY not in path.name and path.name.lower().removesuffix(".gz").endswith((*TABLES, *COLLECTIONS)):
+            elif HIERARCHY in path.name or path.parent.name == HIERARCHIES:
+                continue
+            elif path.name.lower().removesuffix(".gz").endswith((*TABLES, *COLLECTIONS)):
                 found.data.append((place, path.stat().st_size))
         return found
 

@@ -1,20 +1,24 @@
 """The page on generalization hierarchies: builders and files, with a preview of the levels of each column."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.hierarchy import describe_builders
 from cloister.hierarchy.file_hierarchy import LevelPreview
+from cloister.io import write_private
 from cloister.pipeline.table_request import BOUNDS
 from cloister.settings.declaration import Given
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, read_part, save_job, seen_or_refuse
-from .folder import HIERARCHY
+from .folder import HIERARCHIES, HIERARCHY
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
+from .job_state import Conflict
 
 MORE = ("hierarchies", "missing_as")
 MOST_FILES = 200
@@ -64,6 +68,24 @@ def column_of_page(visit: RequestContext) -> PageColumn:
     if not 0 <= place < len(rows) or rows[place][0] != named:
         raise InputError("The quasi-identifiers changed after this page was opened. Go back to the hierarchies.")
     return PageColumn(named, place, str(rows[place][1]))
+
+
+def write_hierarchy(visit: RequestContext, name: str, content: bytes) -> str:
+    """Write a hierarchy file next to the job, and return its name there; a file of this name and content is kept."""
+    if visit.say("version") != visit.state.version:
+        raise Conflict(f"{visit.state.path.name} was changed after this page was opened. Look at it, and save again.")
+    folder = visit.app.folder.inside(visit.app.folder.place(visit.state.path.parent / HIERARCHIES))
+    folder.mkdir(mode=0o700, exist_ok=True)
+    names = (f"{name}-{number}.csv" if number > 1 else f"{name}.csv" for number in count(1))
+    path = next(
+        path
+        for one in names
+        if not os.path.lexists(path := folder / one)
+        or (path.is_file() and not path.is_symlink() and path.read_bytes() == content)
+    )
+    if not path.exists():
+        write_private(path, content)
+    return f"{HIERARCHIES}/{path.name}"
 
 
 def use_hierarchy(visit: RequestContext, own: PageColumn, spec: str, top: int, *, has_bounds: bool = False) -> Response:

@@ -283,6 +283,71 @@ def test_cut_points_are_dragged_and_clicked(reading, patients):
     reader.done()
 
 
+DROP = """([name, text]) => {
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([text], name));
+  document.querySelector("h1").dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, bubbles: true}));
+}"""
+"""Drops a file on the page, next to its field."""
+
+
+def test_a_hierarchy_file_is_dropped_in_and_used(reading, patients):
+    """A file that breaks a law is refused at its field; the next one is used, and what follows is verified with it."""
+    reader = reading(patients)
+    page = reader.page
+    reader.click("text=patients.csv", "/new")
+    reader.click("text=Suggest settings", "/columns")
+    reader.click("text=Save and continue", "/hierarchies")
+    place = page.locator("section.hierarchy h2").all_inner_texts().index("sex")
+    reader.click(f"text=Drop in a file >> nth={place}", "/builder")
+    reader.look("ui-file")
+    page.evaluate(DROP, ["sexes.csv", "F;person;*\nM;other;**\n"])
+    page.wait_for_selector(".field.wrong .error >> text=last column has 2 different labels")
+    reader.look()
+    page.evaluate(DROP, ["sexes.csv", "F;person;*\nM;person;*\n"])
+    page.wait_for_selector("#spec-0")
+    assert page.input_value(f"#spec-{place}") == "hierarchies/sexes.csv"
+    page.click("nav.steps >> text=Release")
+    page.wait_for_url(re.compile("/release"))
+    reader.click("text=Protect and verify", "/check")
+    assert "Verified just now" in page.inner_text("#verdict")
+    released = [one.read_text() for one in (patients / "patients-release").rglob("release.json")]
+    assert any("sexes.csv" in text for text in released)
+    reader.said = [text for text in reader.said if "400" not in text]  # the browser itself reports the refusal
+    reader.done()
+
+
+def test_levels_are_chosen_in_a_form(reading, patients):
+    """The units of dates are ticked by keyboard, the levels follow, and the job has the words of the builder."""
+    reader = reading(patients)
+    page = reader.page
+    reader.click("text=patients.csv", "/new")
+    reader.click("text=Suggest settings", "/columns")
+    reader.click("text=Save and continue", "/hierarchies")
+    place = page.locator("section.hierarchy h2").all_inner_texts().index("admitted")
+    reader.click(f"text=Choose levels >> nth={place}", "/builder")
+    assert page.inner_text("nav.chips [aria-current]") == "Dates"
+    reader.look("ui-levels-of-dates")
+    page.focus("input[value=quarter]")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#preview >> text=date:month,year")
+    page.focus("input[value=week]")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#preview .error >> text=units that nest")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#preview .error", state="detached")
+    for name in ("ICD codes", "Masks", "ZIP codes", "Intervals"):
+        page.click(f"nav.chips >> text={name}")
+        reader.look()
+    page.go_back()
+    page.click("nav.chips >> text=Dates")
+    page.uncheck("input[value=month]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#spec-0")
+    assert page.input_value(f"#spec-{place}") == "date:quarter,year"
+    reader.done()
+
+
 def test_promises_and_columns_follow_what_is_typed(reading, patients):
     """The sentence, the levels of a hierarchy and the separation change while they are edited, not yet saved."""
     reader = reading(patients)
@@ -412,6 +477,14 @@ def test_a_custodian_without_scripts(reading, patients):
         reader.click("text=Save and continue", then)
     reader.click("text=Protect and verify", "/check")
     assert "Verified just now" in page.inner_text("#verdict")
+    page.goto(f"{reader.base}/hierarchies/builder?job=patients.toml&place=0&form=interval")
+    page.fill("[name='f:widths']", "10, 20")
+    page.click("button:has-text('Preview')")
+    assert "interval:10,20" in page.inner_text("#preview")
+    page.goto(f"{reader.base}/hierarchies/builder?job=patients.toml&place=1&form=file")
+    page.set_input_files("#file", {"name": "all.csv", "mimeType": "text/csv", "buffer": b"F;*\nM;*\n"})
+    reader.click("text=Check and use the file", "/hierarchies")
+    assert "all.csv" in page.content()
     page.goto(f"{reader.base}/levels?job=patients.toml")
     page.click("button:has-text('Measure')")
     assert "records would be suppressed" in page.inner_text("#measured")

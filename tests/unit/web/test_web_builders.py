@@ -3,11 +3,12 @@
 import re
 
 import pytest
-from tests.unit.web.conftest import plain
+from tests.unit.web.conftest import OWN, plain
 from tests.unit.web.test_web_hierarchies import JOB, hierarchy_of, place_of
 
 from cloister.hierarchy.build import BUILDERS
 from cloister.web.builder_forms import BUILDER_FORMS, form_of_spec
+from cloister.web.guard import MOST_BYTES, MOST_FILE_BYTES
 
 BY_HAND = {"keep", "groups"}
 """Builders that name categories: an editor makes such groups."""
@@ -107,3 +108,109 @@ def test_a_changed_job_is_not_overwritten_by_an_older_form(window):
     window.post("/hierarchies/builder", {**form_page(window, "zip", "zip")[1], "save": "1", "f:keep": "3"})
     assert hierarchy_of(window, "zip") == "prefix:5/keep=3"
     assert window.post("/hierarchies/builder", {**form, "save": "1"}).status_code == 409
+
+
+def drop(window, column, content, name="sexes.csv", **more):
+    """Send a hierarchy file for a column, as the form does."""
+    page = window.get("/hierarchies/builder", job=JOB, place=str(place_of(window, column)), form="file")
+    form = window.form_of(page, "/hierarchies/file")
+    form.pop("file")
+    return window.client.post("/hierarchies/file", data={**form, **more}, files={"file": (name, content)}, headers=OWN)
+
+
+SEXES = b"F;person;*\nM;person;*\n"
+
+
+def test_a_dropped_file_is_copied_and_used(window):
+    """The job names a copy that only its owner can read; the same file again is the same copy, another one is not."""
+    assert drop(window, "sex", SEXES).status_code == 200
+    assert hierarchy_of(window, "sex") == "hierarchies/sexes.csv"
+    path = window.folder / "hierarchies" / "sexes.csv"
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (SEXES, 0o600)
+    drop(window, "sex", SEXES)
+    drop(window, "sex", SEXES.replace(b"person", b"any"))
+    assert sorted(one.name for one in path.parent.iterdir()) == ["sexes-2.csv", "sexes.csv"]
+    assert hierarchy_of(window, "sex") == "hierarchies/sexes-2.csv"
+    assert "sexes.csv" not in window.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "There are no rows"),
+        (b"F;person;*\nM;person\n", "Most rows have"),
+        (b"F;person;*\nF;person;*\nM;person;*\n", "Keep one row for each value"),
+        (b"F;secret;a\nM;secret;b\nX;secret;c\n", "last column has 3 different labels"),
+        (b"F;a;b;*\nM;a;c;*\n", "do not nest"),
+        (b"F;*\n", "are not listed in sexes.csv"),
+        (b"PK\x03\x04\x81\x8d\x8f\x90\x9d", "neither UTF-8 nor Windows-1252"),
+    ],
+)
+def test_a_file_that_breaks_a_law_is_refused_at_its_field(window, content, words):
+    """The field says what is wrong by lines, without a value; nothing is written."""
+    before = (window.folder / JOB).read_text()
+    page = drop(window, "sex", content)
+    assert page.status_code == 400
+    assert words in plain(re.search(r'id="file-help">(.*?)</p>', page.text, re.DOTALL)[1])
+    assert "secret" not in page.text
+    assert "aria-invalid" in page.text
+    assert not (window.folder / "hierarchies").exists()
+    assert (window.folder / JOB).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("../../etc/passwd.csv", "passwd"),
+        ("C:\\data\\my file@1-2.csv", "my-file-1-2"),
+        (".hidden", "hidden"),
+        ("\u00fc\u00fc.csv", "hierarchy"),
+        ("x" * 300 + ".csv", "x" * 60),
+    ],
+)
+def test_a_file_is_named_by_plain_letters_in_the_folder_of_hierarchies(window, name, kept):
+    """Whatever a browser calls it, no name leads elsewhere or means something to a job."""
+    assert drop(window, "sex", SEXES, name).status_code == 200
+    assert hierarchy_of(window, "sex") == f"hierarchies/{kept}.csv"
+    assert [one.name for one in (window.folder / "hierarchies").iterdir()] == [f"{kept}.csv"]
+
+
+def test_a_dropped_file_replaces_a_hierarchy_that_is_gone(window):
+    """A job whose file was deleted is repaired by another file."""
+    path = window.folder / JOB
+    path.write_text(path.read_text().replace(f'"sex" = "{hierarchy_of(window, "sex")}"', '"sex" = "gone.csv"'))
+    assert hierarchy_of(window, "sex") == "gone.csv"
+    assert window.get("/hierarchies/builder", job=JOB, place=str(place_of(window, "sex"))).status_code == 200
+    assert drop(window, "sex", SEXES).status_code == 200
+    assert hierarchy_of(window, "sex") == "hierarchies/sexes.csv"
+
+
+def test_no_file_is_a_message_and_an_older_page_a_conflict(window):
+    """A form without a file, or about an earlier state of the job, writes nothing."""
+    page = window.get("/hierarchies/builder", job=JOB, place=str(place_of(window, "sex")), form="file")
+    missing = window.post("/hierarchies/file", window.form_of(page, "/hierarchies/file"))
+    assert (missing.status_code, "Choose a file." in missing.text) == (400, True)
+    assert drop(window, "sex", SEXES, version="0").status_code == 409
+    assert not (window.folder / "hierarchies").exists()
+
+
+def test_only_the_form_of_files_takes_a_file(window):
+    """Another form with a file, or with several, is refused; so is a file that is too large, before it is read."""
+    file = {"file": ("x.csv", SEXES)}
+    assert window.client.post("/hierarchies/builder", data={"job": JOB}, files=file, headers=OWN).status_code == 400
+    two = [("file", ("x.csv", SEXES)), ("file", ("y.csv", SEXES))]
+    assert window.client.post("/hierarchies/file", data={"job": JOB}, files=two, headers=OWN).status_code == 400
+    stranger = window.client.post("/hierarchies/file", files=file, headers={"sec-fetch-site": "cross-site"})
+    assert stranger.status_code == 403
+    assert MOST_FILE_BYTES > MOST_BYTES
+    large = window.client.post("/hierarchies/file", files={"file": ("x.csv", b"x" * MOST_FILE_BYTES)}, headers=OWN)
+    assert large.status_code == 403
+
+
+def test_a_file_of_two_megabytes_is_never_copied_to_a_disk(window, monkeypatch):
+    """What a browser sends stays in memory until it is checked."""
+    rolled = []
+    monkeypatch.setattr("tempfile.SpooledTemporaryFile.rollover", lambda _: rolled.append(True))
+    rows = [b"F;person;*", b"M;person;*", *(b"%d;person;*" % n for n in range(150_000))]
+    assert drop(window, "sex", b"\n".join(rows)).status_code == 200
+    assert rolled == []

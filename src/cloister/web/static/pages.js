@@ -1,5 +1,5 @@
-// All that a page does without asking the server: "/" goes to the search, lines of a histogram are dragged, and
-// pictures are saved as PNG.
+// All that a page does without asking the server: "/" goes to the search, lines of a histogram are dragged, files are
+// dropped, and pictures are saved as PNG.
 addEventListener("keydown", (event) => {
   const find = document.getElementById("find");
   if (event.key !== "/" || !find || event.target.matches("input, select, textarea")) return;
@@ -46,6 +46,29 @@ addEventListener("pointerdown", (event) => {
   addEventListener("pointerup", end);
   addEventListener("pointercancel", end);
 });
+
+// A file may be dropped anywhere on a page that asks for one; the form is sent at once.
+const file = document.querySelector("input[type=file]");
+const mark = (is) => file.closest(".drop").classList.toggle("over", is);
+if (file) {
+  addEventListener("dragover", (event) => {
+    event.preventDefault();
+    mark(true);
+  });
+  addEventListener("dragleave", () => mark(false));
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    mark(false);
+    file.files = event.dataTransfer.files;
+    file.dispatchEvent(new Event("change"));
+    if (file.files.length) file.form.requestSubmit();
+  });
+  file.addEventListener("change", () => {
+    const isLarge = file.files[0]?.size > Number(file.dataset.most) - 4096;
+    file.setCustomValidity(isLarge ? "The file is too large. Copy it into the folder of the job, and name it." : "");
+    file.reportValidity();
+  });
+}
 
 // A picture as PNG is drawn from its SVG here; without scripts there are SVG and CSV.
 for (const link of document.querySelectorAll("[data-png]")) link.hidden = false;
