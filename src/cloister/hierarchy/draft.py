@@ -87,6 +87,34 @@ class HierarchyDraft:
         apart = {row: (*row[:level], row[level - 1], *row[level + 1 :]) for row in self.rows if row[level - 1] in items}
         return HierarchyDraft(tuple(apart.get(row, row) for row in self.rows))
 
+    def order(self, level: int) -> list[str]:
+        """Return the items of a level as its groups list them."""
+        return [item for group in self.groups(level, {}) for item, _ in group.items]
+
+    def move(self, level: int, items: Collection[str], place: int) -> "HierarchyDraft":
+        """Move items of a level, in their order, so that the first of them has this place, counted from 1."""
+        self._require(level)
+        order, wanted = self.order(level), frozenset(items)
+        moved, others = [one for one in order if one in wanted], [one for one in order if one not in wanted]
+        if not moved or place < 1:
+            raise InputError("Select values, and give the place that they move to, counted from 1.")
+        rank = {item: n for n, item in enumerate([*others[: place - 1], *moved, *others[place - 1 :]])}
+        return HierarchyDraft(tuple(sorted(self.rows, key=lambda row: rank[row[level - 1]])))
+
+    def join_neighbours(self, level: int, size: int) -> "HierarchyDraft":
+        """Make groups of so many items of a level that follow each other, named by their ends; missing stays apart."""
+        self._require(level)
+        order = [item for item in self.order(level) if item]
+        if not 2 <= size < len(order):
+            raise InputError(f"Groups of neighbours have 2 to {max(2, len(order) - 1):,} values. Give their number.")
+        parts = [order[start : start + size] for start in range(0, len(order), size)]
+        names = [part[0] if len(part) == 1 else f"{part[0]} - {part[-1]}" for part in parts]
+        named = {item: name for part, name in zip(parts, names, strict=True) for item in part} | {"": ""}
+        above: dict[str, Row] = {}
+        for row in self.rows:
+            above.setdefault(named[row[level - 1]], (named[row[level - 1]], *row[level + 1 :]))
+        return HierarchyDraft(tuple((*row[:level], *above[named[row[level - 1]]]) for row in self.rows))
+
     def add_level(self) -> "HierarchyDraft":
         """Add a level below the root, with the groups of the level before."""
         return HierarchyDraft(tuple((*row[:-1], row[-2], row[-1]) for row in self.rows))

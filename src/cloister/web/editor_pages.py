@@ -6,14 +6,14 @@ Groups are a draft in memory until they are saved as a new file; the page shows 
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
-from cloister.hierarchy import CutHierarchy, Hierarchy, QuantileHierarchy, check_rows, parse_hierarchy
+from cloister.hierarchy import CutHierarchy, FileHierarchy, Hierarchy, QuantileHierarchy, check_rows, parse_hierarchy
 from cloister.hierarchy.draft import DraftGroup, HierarchyDraft
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.pipeline.tables import TableInMemory
@@ -155,7 +155,11 @@ def _draft(visit: RequestContext, own: Edited) -> HierarchyDraft:
         bound = own.hierarchy.bind(own.name, [value or None for value in sorted(own.records)])
         if bound.labels[0] != bound.values:
             raise InputError("The hierarchy has open groups at its ends (top or bottom). Use cut points instead.")
-        draft = HierarchyDraft.of([[label or "" for label in row] for row in zip(*bound.labels, strict=True)])
+        rows = [[label or "" for label in row] for row in zip(*bound.labels, strict=True)]
+        if isinstance(own.hierarchy, FileHierarchy):  # its order may be one that somebody chose
+            place = {value: place for place, value in enumerate(own.hierarchy.values)}
+            rows.sort(key=lambda row: place.get(row[0], len(place)))
+        draft = HierarchyDraft.of(rows)
         return draft if draft.n_levels else draft.add_level()
 
     return visit.app.data.remember(f"draft {own.key}", made)
@@ -173,7 +177,8 @@ def _show_groups(visit: RequestContext, own: Edited, problem: str = "", status: 
         n_levels=draft.n_levels, groups=groups, found=found, more=more, find=visit.say("find"), spec=own.spec,
         total=sum(own.records.values()), is_numeric=own.histogram is not None, selected=selected,
         unseen=[item for item in selected if item not in shown], label=visit.say("label"), seen=draft.fingerprint,
-        smallest=min((group.records for group in groups), default=0),
+        smallest=min((group.records for group in groups), default=0), at=visit.say("at"), size=visit.say("size"),
+        places={item: n for n, item in enumerate(draft.order(level), 1)} if draft.n_levels else {},
     )  # fmt: skip
 
 
@@ -201,18 +206,15 @@ def change_groups(visit: RequestContext) -> Response:
         if act == "cancel":
             visit.app.drafts.pop(own.key, None)
             return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)
-        if act == "show" or (act == "enter" and not (label and items)):
+        if act == "enter":
+            act = "group" if label and items else "move" if items and visit.say("at") else "show"
+        if act == "show":
             return _show_groups(visit, own)
         if visit.say("seen") != draft.fingerprint:
             raise Conflict("The groups were changed in another window, or the data changed. Look at them first.")
         if act == "save":
             return _save(visit, own, draft)
-        if act in ("group", "enter"):
-            draft = draft.put_together(level, items, label)
-        elif act == "apart":
-            draft = draft.take_apart(level, items)
-        elif act in ("add", "remove"):
-            draft = draft.add_level() if act == "add" else draft.remove_level(level)
+        draft = _change_draft(visit, draft, act, level, items)
     except CloisterError as error:
         return _show_groups(visit, own, in_words(error), status_of(error))
     visit.app.keep_draft(own.key, draft, MOST_DRAFTS)
@@ -220,6 +222,22 @@ def change_groups(visit: RequestContext) -> Response:
     return RedirectResponse(
         visit.to("hierarchies/edit", part=visit.part, place=str(own.place), level=str(level), groups="1", **more), 303
     )
+
+
+def _change_draft(
+    visit: RequestContext, draft: HierarchyDraft, act: str, level: int, items: list[str]
+) -> HierarchyDraft:
+    """The draft after the change that a button makes."""
+    place, size = (int(word) if word.isdecimal() and len(word) < 9 else 0 for word in map(visit.say, ("at", "size")))
+    changes: Mapping[str, Callable[[], HierarchyDraft]] = {
+        "group": lambda: draft.put_together(level, items, visit.say("label").strip()),
+        "apart": lambda: draft.take_apart(level, items),
+        "move": lambda: draft.move(level, items, place),
+        "neighbours": lambda: draft.join_neighbours(level, size),
+        "add": draft.add_level,
+        "remove": lambda: draft.remove_level(level),
+    }
+    return changes[act]() if act in changes else draft
 
 
 def _save(visit: RequestContext, own: Edited, draft: HierarchyDraft) -> Response:

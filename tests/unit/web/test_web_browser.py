@@ -283,6 +283,25 @@ def test_cut_points_are_dragged_and_clicked(reading, patients):
     reader.done()
 
 
+def test_values_are_dragged_into_order(reading, patients):
+    """A value that is dropped on another one takes its place; with the selected ones, if it is one of them."""
+    reader = reading(patients)
+    page = reader.page
+    reader.click("text=patients.csv", "/new")
+    reader.click("text=Suggest settings", "/columns")
+    reader.go("/hierarchies/edit?job=patients.toml&place=3&groups=1")
+    values = page.locator(".groups label .kept")
+    before = values.all_inner_texts()
+    page.locator(".groups label").nth(2).drag_to(page.locator(".groups label").first)
+    page.wait_for_url(re.compile("level=1"))
+    assert values.all_inner_texts() == [before[2], *before[:2], *before[3:]]
+    page.fill("#size", "2")
+    page.click("button >> text=Group neighbours")
+    page.wait_for_selector(f"strong >> text={before[2]} - {before[0]}")
+    reader.look()
+    reader.done()
+
+
 DROP = """([name, text]) => {
   const transfer = new DataTransfer();
   transfer.items.add(new File([text], name));

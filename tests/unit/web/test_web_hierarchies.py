@@ -58,6 +58,35 @@ def test_values_are_grouped_named_and_saved_as_a_file(window):
     assert {row[-1] for row in rows} == {"*"}
 
 
+def test_values_are_ordered_and_grouped_with_their_neighbours(window):
+    """Moved values keep their place after saving, and groups of neighbours are named by their ends."""
+    page, form = edited(window, "ethnicity")
+    *values, missing = re.findall(r'name="item" value="([^"]*)"', page.text)
+    assert missing == ""
+    window.post("/hierarchies/edit", {**form, "act": "move", "item": values[-1:], "at": "1"})
+    page, form = edited(window, "ethnicity")
+    assert re.findall(r'name="item" value="([^"]*)"', page.text) == [values[-1], *values[:-1], missing]
+    page = window.post("/hierarchies/edit", {**form, "act": "neighbours", "size": "2"})
+    pair = f"{unquote(values[-1])} - {unquote(values[0])}"
+    assert f">{pair}</strong>" in plain(page.text)
+    window.post("/hierarchies/edit", {**window.form_of(page, "/hierarchies/edit"), "act": "save"})
+    rows = hierarchy_file(window.folder / hierarchy_of(window, "ethnicity").partition("@")[0]).rows
+    assert [row[1] for row in rows][:2] == [pair, pair]
+    page, _ = edited(window, "ethnicity")
+    assert re.findall(r'name="item" value="([^"]*)"', page.text) == [values[-1], *values[:-1], missing]
+
+
+@pytest.mark.parametrize("wrong", [{"act": "move", "at": "0"}, {"act": "move", "at": "x"}, {"act": "neighbours"}])
+def test_a_place_that_is_none_is_refused(window, wrong):
+    """The message says what is wanted, and the selection stays."""
+    page, form = edited(window, "sex")
+    items = re.findall(r'name="item" value="([^"]*)"', page.text)[:1]
+    refused = window.post("/hierarchies/edit", {**form, **wrong, "item": items})
+    assert refused.status_code == 400
+    assert 'role="alert"' in refused.text
+    assert refused.text.count(" checked>") == 1
+
+
 def test_a_group_without_a_name_or_members_is_refused(window):
     """The message says what to do, and the draft stays as it was."""
     page, form = edited(window, "zip")

@@ -1,5 +1,5 @@
-// All that a page does without asking the server: "/" goes to the search, lines of a histogram are dragged, files are
-// dropped, and pictures are saved as PNG.
+// All that a page does without asking the server: "/" goes to the search, lines of a histogram and values are dragged,
+// files are dropped, and pictures are saved as PNG.
 addEventListener("keydown", (event) => {
   const find = document.getElementById("find");
   if (event.key !== "/" || !find || event.target.matches("input, select, textarea")) return;
@@ -45,6 +45,26 @@ addEventListener("pointerdown", (event) => {
   addEventListener("pointermove", move);
   addEventListener("pointerup", end);
   addEventListener("pointercancel", end);
+});
+
+// A value that is dragged to another one takes its place, and so do the selected ones if it is one of them.
+const groups = document.querySelector(".groups");
+let dragged;
+groups?.addEventListener("dragstart", (event) => (dragged = event.target.closest("[draggable]")));
+groups?.addEventListener("dragover", (event) => {
+  const onto = event.target.closest("[draggable]");
+  for (const one of groups.querySelectorAll(".onto")) one.classList.remove("onto");
+  if (!dragged || !onto || onto === dragged) return;
+  event.preventDefault();
+  onto.classList.add("onto");
+});
+groups?.addEventListener("drop", (event) => {
+  event.preventDefault();
+  const { form } = dragged.querySelector("input");
+  if (!dragged.querySelector("input").checked) for (const box of form.querySelectorAll("[name=item]")) box.checked = false;
+  dragged.querySelector("input").checked = true;
+  form.elements.at.value = event.target.closest("[draggable]").dataset.place;
+  form.requestSubmit(form.querySelector("[value=move]"));
 });
 
 // A file may be dropped anywhere on a page that asks for one; the form is sent at once.
