@@ -203,7 +203,7 @@ def _correlations(found: Mapping[str, Mapping[str, float | None]]) -> str:
         ]
         for i, (name, own) in enumerate(found.items())
     ]
-    return table(["", *found], lines)
+    return table(["", *(name.replace("_", " ") for name in found)], lines)  # words break where a table is wide
 
 
 def _beside(value: float, printed: float | None) -> str:
