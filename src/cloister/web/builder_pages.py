@@ -18,8 +18,8 @@ from .forms import bind_fields, fill_section, in_words
 from .guard import MOST_FILE_BYTES
 from .hierarchy_pages import PageColumn, column_of_page, preview_of, reduce_to, use_hierarchy, write_hierarchy
 
-USUAL, FILE = "suppress", "file"
-"""The form of a column for which no other is suggested, and that of files."""
+USUAL, FILE, ICD = "suppress", "file", "icd10"
+"""The form of a column for which no other is suggested, and that of files; and codes that no number is taken for."""
 
 STRANGE = re.compile(r"[^A-Za-z0-9_-]+")
 LONGEST_NAME = 60
@@ -54,8 +54,11 @@ def builder(visit: RequestContext) -> Response:
     own = column_of_page(visit)
     if visit.say("form") == FILE:
         return _show_file(visit, own)
-    named = [visit.say("form"), form_of_spec(own.spec), form_of_spec(_proposed(visit, own)), USUAL]
-    name = next(one for one in named if one in BUILDER_FORMS)
+    name = visit.say("form") if visit.say("form") in BUILDER_FORMS else ""
+    name = name or form_of_spec(own.spec).replace(USUAL, "")
+    if not name:  # what suits the values of a column that has nothing yet
+        name = form_of_spec(_proposed(visit, own)) or USUAL
+        name = "icd" if name == USUAL and not preview_of(visit, own.name, ICD)[1] else name
     form = BUILDER_FORMS[name]
     given = _usual(visit, own, form)
     return _show(visit, own, name, given, *_preview(visit, own, form, given))

@@ -9,6 +9,7 @@ from tests.unit.web.test_web_hierarchies import JOB, hierarchy_of, place_of
 from cloister.hierarchy.build import BUILDERS
 from cloister.web.builder_forms import BUILDER_FORMS, form_of_spec
 from cloister.web.guard import MOST_BYTES, MOST_FILE_BYTES
+from cloister.web.job_state import new_job
 
 BY_HAND = {"keep", "groups"}
 """Builders that name categories: an editor makes such groups."""
@@ -66,6 +67,18 @@ def test_every_form_is_shown_for_any_column(window, name):
     assert page.status_code == 200
     assert form["form"] == name
     assert not re.search(r"\b02\d{3}\b", page.text.partition("Command-line equivalent")[0])
+
+
+@pytest.mark.parametrize(
+    ("column", "title"), [("admitted", "Dates"), ("diagnosis", "ICD codes"), ("sex", "Value or *")]
+)
+def test_the_form_that_suits_the_values_is_shown_first(window, column, title):
+    """A column that nobody gave a hierarchy opens the form for its values."""
+    part = {"shape": "table", "source": "p", "qi": {column: "suppress"}}
+    content = {"name": "x", "output": "x", "k": 2, "sources": {"p": {"file": "patients.csv"}}, "protect": [part]}
+    new_job(window.folder / "x.toml", content)
+    page = window.get("/hierarchies/builder", job="x.toml", place="0")
+    assert plain(re.search(r'aria-current="true">([^<]*)</a>', page.text)[1]) == title
 
 
 def test_levels_of_a_form_are_previewed_and_used(window):
@@ -180,7 +193,8 @@ def test_a_dropped_file_replaces_a_hierarchy_that_is_gone(window):
     path = window.folder / JOB
     path.write_text(path.read_text().replace(f'"sex" = "{hierarchy_of(window, "sex")}"', '"sex" = "gone.csv"'))
     assert hierarchy_of(window, "sex") == "gone.csv"
-    assert window.get("/hierarchies/builder", job=JOB, place=str(place_of(window, "sex"))).status_code == 200
+    page = window.get("/hierarchies/builder", job=JOB, place=str(place_of(window, "sex")))
+    assert page.status_code == 200, page.text[-900:]
     assert drop(window, "sex", SEXES).status_code == 200
     assert hierarchy_of(window, "sex") == "hierarchies/sexes.csv"
 
