@@ -51,6 +51,7 @@ addEventListener("pointerdown", (event) => {
 const groups = document.querySelector(".groups");
 let dragged;
 groups?.addEventListener("dragstart", (event) => (dragged = event.target.closest("[draggable]")));
+groups?.addEventListener("dragend", () => (dragged = undefined));
 groups?.addEventListener("dragover", (event) => {
   const onto = event.target.closest("[draggable]");
   for (const one of groups.querySelectorAll(".onto")) one.classList.remove("onto");
@@ -79,7 +80,9 @@ if (file) {
   addEventListener("drop", (event) => {
     event.preventDefault();
     mark(false);
-    file.files = event.dataTransfer.files;
+    const one = new DataTransfer();
+    for (const first of [...event.dataTransfer.files].slice(0, 1)) one.items.add(first);
+    file.files = one.files;
     file.dispatchEvent(new Event("change"));
     if (file.files.length) file.form.requestSubmit();
   });
