@@ -140,6 +140,8 @@ def specs_of_record(
             allowed = describe(one.type)
             usual = isinstance(one.default, str | int | float) and one.default is not False
             default = str(one.default) if usual else ""
+            if isinstance(one.default, tuple) and all(isinstance(word, str) for word in one.default):
+                default = "\n".join(one.default)
             found.append(Spec(inside, kind, (helps or {}).get(one.name, allowed), default, group, about))
     return found
 
@@ -172,6 +174,8 @@ def bind_fields(specs: Iterable[Spec], section: Keywords, errors: Mapping[str, s
         each = tuple(
             (column, _text(value.get(column) if isinstance(value, Mapping) else None)) for column in spec.columns
         )
+        if value is None and spec.how == "ticks":
+            value = spec.hint
         text = _text(value)  # numbers are in one line: a browser would join those of several
         found.append(BoundField(spec, text.replace("\n", ", ") if spec.how == "numbers" else text, each, error))
     return found
@@ -227,7 +231,8 @@ def _read_field(spec: Spec, form: FormData) -> object:
     """The value that a form gives a field; None where it says nothing."""
     text = str(form.get(spec.name, "")).replace("\r\n", "\n")
     if spec.how == "ticks":
-        return [str(word) for word in form.getlist(spec.name)] or None
+        words = [str(word) for word in form.getlist(spec.name)]
+        return None if words == spec.hint.split() else words
     if spec.how == "tick":
         usual = spec.hint == "True"
         return None if bool(text) == usual else bool(text)

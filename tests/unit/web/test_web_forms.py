@@ -47,6 +47,7 @@ VALUES_OF = {
     "claims": {"plan": {"risk": {"threshold": 0.1}, "removals": {"newborns": False}, "weights": {"age": 2.0},
                         "truncation": {"percentiles": ["none", 99.0]},
                         "patients": {"roles": {"id": "id"}, "qi": {}, "derived": ["age"]},
+                        "grouping": {"columns": []},
                         "top_coding": [{"column": "x", "quantile": 0.9}]}},
 }  # fmt: skip
 
