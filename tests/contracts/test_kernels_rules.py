@@ -21,7 +21,16 @@ SYSTEM = {
         "sys",
     },
     "_jit": {"collections.abc", "functools", "sys", "threading"},
-    "_numba": {"collections.abc", "contextlib", "numba", "numba.core", "numba.np.arraymath", "pathlib", "sys"},
+    "_numba": {
+        "collections.abc",
+        "contextlib",
+        "numba",
+        "numba.core",
+        "numba.core.runtime.nrt",
+        "numba.np.arraymath",
+        "pathlib",
+        "sys",
+    },
 }
 """What the decorators need to choose and name the cache, and to compile."""
 

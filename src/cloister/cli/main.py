@@ -230,7 +230,7 @@ def _stop_again(dropped: "sys.UnraisableHookArgs") -> None:
 def main() -> None:
     """Run the command line of this process."""
     # Importing makes many objects and no garbage: looking for it as often as Python does takes a sixth of a command.
-    gc.set_threshold(10_000, 20, 100)
+    gc.set_threshold(100_000, 20, 100)
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, OF_ITS_OWN)
     # What Polars, imported later, frees goes back when 50 ms are over: else a tenth of the peak of claims is held.
@@ -256,6 +256,8 @@ def main() -> None:
     # A compiled loop may still run in a thread: Python must not be taken apart under it. After an answer it need
     # not be: that would take as long as a small table. Only Spark has something to close.
     if code > LARGEST_ANSWER or "pyspark" not in sys.modules:
+        if (script := sys.modules.get("cloister.verification.script")) is not None:
+            script.close_database()
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)

@@ -1,25 +1,34 @@
 """Configure Numba for our kernels: cache, argument types and compilation."""
 
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
-
-import numba
-from numba.core import caching, types
 
 from . import _cached, only_ours
 from ._cached import CARRIED, baseline, edition, remove_old_editions
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
-BLAS = "scipy.linalg.cython_blas"
-if only_ours and BLAS not in sys.modules:
-    # Numba loads it for products of matrices, which is a tenth of a short command; no kernel multiplies any.
-    sys.modules[BLAS] = None  # type: ignore[assignment]
-    import numba.np.arraymath
 
-    del sys.modules[BLAS]
+
+@contextmanager
+def _absent(module: str) -> Iterator[None]:
+    """Let Numba do without a module that it loads where it is installed, and that takes a tenth of a short command."""
+    is_hidden = only_ours and module not in sys.modules
+    if is_hidden:
+        sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        if is_hidden:
+            del sys.modules[module]
+
+
+with _absent("coverage"), _absent("scipy"):  # which lines were compiled is not measured; the version of SciPy is ours
+    import numba
+from numba.core import caching, types  # noqa: E402
+from numba.core.runtime.nrt import rtsys  # noqa: E402
 
 
 class _Locator(caching._CacheLocator):
@@ -54,6 +63,17 @@ class _Baseline:
 
 class _Cache(caching.FunctionCache):
     _impl_class = _CacheFiles
+
+    def load_overload(self, sig: object, target_context: object) -> object:
+        """Load a kernel without what only compiling needs, which takes as long as all else of loading the first."""
+        rtsys.initialize(target_context)
+        found = None
+        with _absent("scipy.linalg.cython_blas"):  # for products of matrices; no kernel multiplies any
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(sig, target_context)
+            if found is None:
+                import numba.np.arraymath  # noqa: F401
+        return found
 
     def _load_overload(self, sig: object, target_context: object) -> object:
         if CARRIED.is_dir() and baseline() is not None:

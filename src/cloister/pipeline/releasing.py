@@ -1,11 +1,10 @@
 """The pipeline of a release of any shape: check, read, protect, attack on request, and write."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cloister.errors import InternalError, Message, setting
-from cloister.jobs.release import earlier_manifests, what_changed
 from cloister.release.folder import read_figures
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Attacked, Release
@@ -55,7 +54,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     with run.engines:
         protection = work.prepare(options, run)
         release, protection = protect_and_attack(protection, run, attack=options.attack, seed=options.seed)
-        earlier = earlier_manifests(options.out) if options.overwrite else {}
+        changes = _changes_from(options)
         with run.watch.stage("write"):
             manifest = release.write(
                 options.out,
@@ -64,11 +63,20 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
                 crosswalk=options.crosswalk,
             )
     written = parse_manifest(manifest), read_figures(options.out)
-    changed = what_changed(earlier, {options.out.name: manifest})
     warnings, notes = warnings_and_notes(protection, release, *written)
     return WrittenRelease(
-        manifest, warnings, [*notes, *changed], release.custody.figures, run.watch.seconds.get(ATTACK)
+        manifest, warnings, [*notes, *changes(manifest)], release.custody.figures, run.watch.seconds.get(ATTACK)
     )
+
+
+def _changes_from(options: RunOptions) -> Callable[[Manifest], list[str]]:
+    """Return what notes how a release differs from the one that it replaces, which is read now."""
+    if not options.overwrite:
+        return lambda _: []
+    from cloister.jobs.release import earlier_manifests, what_changed  # loads all that jobs need
+
+    earlier = earlier_manifests(options.out)
+    return lambda manifest: what_changed(earlier, {options.out.name: manifest})
 
 
 def protect_and_attack(

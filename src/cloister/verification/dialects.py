@@ -7,11 +7,12 @@ nothing stays in the database, and no table there is hidden by one of ours.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-
-import sqlglot
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from .script import COLUMNS, Script, identifier, literal
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 SPARK = "spark"
 BY_BYTES = {"postgres": ' COLLATE "C"', "duckdb": ' COLLATE "binary"', SPARK: " COLLATE UTF8_BINARY"}
@@ -68,14 +69,17 @@ class ScriptThere(Script):
         """Return the script in the dialect of the database."""
         return self.select().sql(dialect=self.place.dialect, pretty=True) + "\n"
 
-    def select(self) -> exp.Select:
+    def select(self) -> "exp.Select":
         """Return the script as a single SELECT, which `sqlglot` can write in any dialect."""
         there = {self.place.name: self.place.records, COLUMNS: self.place.columns}
         return _as_one_select(super().text(frames=there))
 
 
-def _as_one_select(script: str) -> exp.Select:
+def _as_one_select(script: str) -> "exp.Select":
     """Return one SELECT in place of DuckDB statements that make views and temporary tables."""
+    import sqlglot  # loaded only where records are in a database
+    from sqlglot import exp
+
     *made, result = [one for one in sqlglot.parse(script, read="duckdb") if one is not None]
     assert isinstance(result, exp.Select)
     for one in made:

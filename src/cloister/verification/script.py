@@ -141,22 +141,66 @@ def _rows(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -
         return connection.execute(text).fetchall()
 
     refusal: InputError | None = None
-    with tempfile.TemporaryDirectory(prefix="cloister-verify-") as aside:
-        try:
-            # What does not fit into memory lies encrypted in a private folder; the key is in memory alone.
-            with connect(
-                ":memory:", reads=reads, temp_directory=aside, temp_file_encryption=True, force_mbedtls_unsafe=True
-            ) as connection:
-                rows: list[tuple[object, ...]] = interruptible(lambda: run(connection), connection.interrupt)
-                return rows
-        except Exception as error:  # its message may quote values
-            if type(error).__name__ == OUT_OF_MEMORY:
-                refusal = TooLittleMemory("The release cannot be checked by SQL: there is not enough memory.")
-            elif TOO_MANY_SETS in str(error):
-                refusal = InputError(TOO_MANY_SETS)
+    try:
+        with _connection(reads) as connection:
+            rows: list[tuple[object, ...]] = interruptible(lambda: run(connection), connection.interrupt)
+            return rows
+    except Exception as error:  # its message may quote values
+        if type(error).__name__ == OUT_OF_MEMORY:
+            refusal = TooLittleMemory("The release cannot be checked by SQL: there is not enough memory.")
+        elif TOO_MANY_SETS in str(error):
+            refusal = InputError(TOO_MANY_SETS)
     if refusal is not None:
         raise refusal
     return None
+
+
+class _Database:
+    """A database in memory. What does not fit lies encrypted in a private folder; the key is in memory alone."""
+
+    def __init__(self, reads: Sequence[str]) -> None:
+        self.aside = tempfile.TemporaryDirectory(prefix="cloister-verify-")
+        self.connection = connect(
+            ":memory:",
+            reads=reads,
+            temp_directory=self.aside.name,
+            temp_file_encryption=True,
+            force_mbedtls_unsafe=True,
+        )
+
+    def close(self) -> None:
+        """Forget everything."""
+        self.connection.close()
+        self.aside.cleanup()
+
+
+_KEPT: dict[int, _Database] = {}
+"""By process, the database of scripts on dataframes: to make one takes longer than most scripts. Scripts make temporary
+views and tables alone, which only the connection sees that made them."""
+
+
+@contextmanager
+def _connection(reads: Sequence[str]) -> Iterator["DuckDBPyConnection"]:
+    """Yield a connection for one script; a database that reads files, or in which a script failed, serves no other."""
+    database = _KEPT.pop(os.getpid(), None) if not reads else None
+    database = database or _Database(reads)
+    done = False
+    try:
+        with database.connection.cursor() as connection:
+            connection.execute("SET TimeZone = 'UTC'").fetchall()
+            yield connection
+        done = not reads and os.getpid() not in _KEPT
+    finally:
+        if done:
+            _KEPT[os.getpid()] = database
+        else:
+            database.close()
+
+
+def close_database() -> None:
+    """Forget the database that is kept for the next script."""
+    if (kept := _KEPT.pop(os.getpid(), None)) is not None:
+        kept.close()
 
 
 def read_findings(rows: Sequence[tuple[object, ...]] | None) -> tuple[Finding, ...]:

@@ -1,6 +1,7 @@
 """Releases on which ``verify.sql`` once failed, or which it once accepted."""
 
 import json
+import os
 from datetime import timedelta
 
 import duckdb
@@ -13,6 +14,7 @@ from cloister.cli.main import run
 from cloister.io import read_table
 from cloister.release.folder import read_manifest
 from cloister.release.manifest import parse_manifest, script_of
+from cloister.verification import script
 
 N = 60
 
@@ -112,6 +114,31 @@ def test_numbers_of_patients_in_several_spellings_are_one(tmp_path):
     (folder / "data.csv").write_text("\n".join([head, *forged]) + "\n")
 
     assert any("patients" in promise for promise in broken(folder))
+
+
+def test_a_script_sees_nothing_of_an_earlier_one():
+    """Scripts on dataframes share a database, but no view, table or dataframe; after a failure it is made anew."""
+    with script._connection([]) as first:
+        first.register("frame_1", script._Held(pl.DataFrame({"a": ["x"]})))
+        first.execute("CREATE TEMP TABLE made AS SELECT * FROM frame_1").fetchall()
+        with script._connection([]) as beside:
+            assert beside.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
+    kept = script._KEPT[os.getpid()]
+
+    with script._connection([]) as later:
+        assert script._KEPT == {}
+        assert later.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
+        with pytest.raises(duckdb.CatalogException):
+            later.execute("SELECT * FROM frame_1")
+        with pytest.raises(duckdb.PermissionException):
+            later.execute("SELECT * FROM read_csv('/etc/passwd')")
+        assert later.execute("SELECT current_setting('TimeZone')").fetchall() == [("UTC",)]
+    assert script._KEPT[os.getpid()] is kept
+
+    with pytest.raises(ZeroDivisionError), script._connection([]):
+        raise ZeroDivisionError
+    assert script._KEPT == {}
+    assert not os.path.exists(kept.aside.name)
 
 
 def test_a_release_from_before_the_script_holds(tmp_path):

@@ -6,10 +6,9 @@ Shares nothing with what made the table: other statements, in a transaction that
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
-from sqlglot import exp
 
 from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.io import Tally, as_text
@@ -22,11 +21,14 @@ from cloister.verification.script import Finding, literal, note, read_findings
 
 from .statements import script_at, script_there, sizes_in
 
+if TYPE_CHECKING:
+    from sqlglot import exp
+
 RECORDS_THERE = "cloister_records"
 
 
 def verify_there(
-    fetch: Callable[[exp.Query], pl.DataFrame], manifest: TableSections, dialect: Dialect, table: str
+    fetch: "Callable[[exp.Query], pl.DataFrame]", manifest: TableSections, dialect: Dialect, table: str
 ) -> Verdict:
     """Check a protected table in the transaction that made it; ``fetch`` returns the answer to a query."""
     promised, checks = guarantee_of(manifest), Checks()

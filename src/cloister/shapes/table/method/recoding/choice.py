@@ -430,8 +430,8 @@ def at_level(column: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Ser
 
 
 def load_kernels(method: str = CLUSTER) -> None:
-    """Run every kernel of clusters or MDAV once, on twelve records."""
-    frame = pl.DataFrame({"a": [*"aabbccddeeff"], "b": [*"abcdabcdabcd"]})
+    """Run every kernel of clusters or MDAV once, on thirteen records; the last is left, and joins a cluster."""
+    frame = pl.DataFrame({"a": [*"aabbccddeeffg"], "b": [*"aabbaabbaabbc"]})
     quasi = {column: QuasiIdentifier(parse_hierarchy("suppress")) for column in frame.columns}
     averages = dict.fromkeys(quasi, MODE)
     request = TableRequest(quasi, (KAnonymity(2),), method=method, strata=("a",), microaggregate=averages)
