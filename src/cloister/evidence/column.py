@@ -1,7 +1,7 @@
 """A column under examination: its distinct values with their numbers of records, its name and its label."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cloister.hierarchy import icd9, icd10
 from cloister.risk.column_names import words_of
 from cloister.risk.safe_harbor import IdentifierSign
+from cloister.risk.values import Values
 
 Sureness = Literal["sure", "likely", "not sure"]
 IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
@@ -48,18 +49,24 @@ class Column:
 
     name: str
     label: str  # as Stata, SPSS and REDCap have it; "" where there is none
-    # values, records: the distinct values that are not missing, sorted, and how many records have each
-    values: pl.Series = field(repr=False)
-    records: NDArray[np.int64] = field(repr=False)
+    counted: Values = field(repr=False)  # the distinct values that are not missing, sorted
     n_rows: int
     findings: tuple[IdentifierSign, ...] = field(repr=False)  # signs of identifiers
 
     @classmethod
     def of(cls, text: pl.Series, label: str, findings: tuple[IdentifierSign, ...] = ()) -> "Column":
         """Count the values of a column of text."""
-        counted = text.alias("value").drop_nulls().value_counts(name="records").sort("value")
-        records = counted["records"].to_numpy().astype(np.int64)
-        return cls(text.name, label, counted["value"], records, len(text), findings)
+        return cls(text.name, label, Values.of(text).in_order(), len(text), findings)
+
+    @property
+    def values(self) -> pl.Series:
+        """The distinct values."""
+        return self.counted.texts
+
+    @cached_property
+    def records(self) -> NDArray[np.int64]:
+        """How many records have each value."""
+        return self.counted.records.to_numpy()
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -89,9 +96,7 @@ class Column:
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
         """The values as numbers; NaN if not a number."""
-        plain = self.values.str.strip_chars()
-        found = plain.cast(pl.Float64, strict=False).set(~plain.str.contains(NUMBER), None)
-        return found.to_numpy().astype(np.float64)
+        return _as_numbers(self.values)
 
     def share(self, chosen: NDArray[np.bool_]) -> float:
         """Return the share of the records with a value whose value is selected."""
@@ -103,11 +108,7 @@ class Column:
 
     def shares_like(self, patterns: Iterable[str]) -> list[float]:
         """Return `share_like` of each pattern; all are looked for at once."""
-        value = pl.col(self.values.name)
-        found = self.values.to_frame().select(
-            value.str.contains(f"^(?:{one})$").alias(str(place)) for place, one in enumerate(patterns)
-        )
-        return [self.share(like.to_numpy()) for like in found]
+        return [n / max(1, self.n_present) for n in self.counted.count_like(*map(complete, patterns))]
 
     def mostly(self, pattern: str) -> bool:
         """Whether nearly all records have a value of this form."""
@@ -187,6 +188,26 @@ class Column:
         if CODE_NAMES.search(plain_name(self.name)) is None or self.mostly(r"(18|19|20)[0-9]{2}"):
             return False
         return are_codes(self.values.head(MOST_CODES).to_list())
+
+
+def _as_numbers(values: pl.Series) -> NDArray[np.float64]:
+    plain = values.str.strip_chars()
+    found = plain.cast(pl.Float64, strict=False).set(~plain.str.contains(NUMBER), None)
+    return found.to_numpy().astype(np.float64)
+
+
+def read_numbers(columns: Sequence[Column]) -> None:
+    """Read the values of columns as numbers together, which each column does else when it is asked."""
+    if columns:
+        numbers = _as_numbers(pl.concat([one.values.rename("text") for one in columns]))
+        ends = np.cumsum([one.n_values for one in columns])
+        for column, own in zip(columns, np.split(numbers, ends[:-1]), strict=True):
+            vars(column)["numbers"] = own
+
+
+def complete(pattern: str) -> str:
+    """Return the form of a complete value."""
+    return f"^(?:{pattern})$"
 
 
 def plain_name(column: str) -> str:

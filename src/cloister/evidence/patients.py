@@ -16,6 +16,7 @@ from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
 REPEATS = "it repeats: a patient has several rows, so patients are counted"
 RECORD_NUMBERS = "H"
 LEAST_PATIENTS = 20  # a column of fewer values, each in many records, has kinds of people
+OF_IDS = (r"[A-Za-z]", r"[0-9]{2}")
 AGREE = 0.9  # share of the records of a person that agree in what does not change about one
 
 
@@ -61,7 +62,9 @@ def counts_in_groups(column: Column, texts: pl.DataFrame) -> bool:
     return any(found.item(0, 0) == texts.height and found.item(0, 1) == largest for found in pairs)
 
 
-def with_patients(guesses: Sequence[Guess], texts: pl.DataFrame, identifier: Guess | None) -> list[Guess]:
+def with_patients(
+    guesses: Sequence[Guess], texts: pl.DataFrame, columns: Mapping[str, Column], identifier: Guess | None
+) -> list[Guess]:
     """Return the guesses with the column that distinguishes persons, where records of one person repeat.
 
     Of columns that repeat, that is the one which the others determine: every stay is of one person.
@@ -73,13 +76,13 @@ def with_patients(guesses: Sequence[Guess], texts: pl.DataFrame, identifier: Gue
         others = {
             one.column: texts[one.column]
             for one in guesses
-            if one.role in (DROP, SENSITIVE, UNDECIDED) and _is_like_id(one.column, texts[one.column])
+            if one.role in (DROP, SENSITIVE, UNDECIDED) and _is_like_id(columns[one.column])
         }
         repeated = repeated_patients(others, list(quasi.values()))
         if not repeated:
             return [*guesses]
         finest = repeated[0].column
-    person = _person_above(finest, guesses, texts, quasi) or finest
+    person = _person_above(finest, guesses, texts, columns) or finest
     changed = {one.column: Guess(one.column, DROP, "sure", "rows, not patients") for one in guesses if one.role == ID}
     if person != finest:
         changed[finest] = Guess(finest, DROP, "sure", f"several of its values are of one {person}")
@@ -88,7 +91,7 @@ def with_patients(guesses: Sequence[Guess], texts: pl.DataFrame, identifier: Gue
 
 
 def _person_above(
-    stay: str, guesses: Sequence[Guess], texts: pl.DataFrame, quasi: Mapping[str, pl.Series]
+    stay: str, guesses: Sequence[Guess], texts: pl.DataFrame, columns: Mapping[str, Column]
 ) -> str | None:
     """Return the column that one determines and whose values are persons: they agree in what does not change.
 
@@ -99,22 +102,24 @@ def _person_above(
     of_stay = number_values(texts[stay])
     least, n_stays = max(2, GROUPS * texts.height), np.unique(of_stay).size
     for one in guesses:
-        text = texts[one.column]
-        if one.column == stay or one.role in (QUASI, SENSITIVE) or not _is_like_id(one.column, text):
+        text, column = texts[one.column], columns[one.column]
+        if one.column == stay or one.role in (QUASI, SENSITIVE) or not _is_like_id(column):
             continue
-        if not least <= text.n_unique() < n_stays or Column.of(text, "").is_measured:
+        if not least <= column.n_values < n_stays or column.is_measured:
             continue
-        if is_determined(text, of_stay) and all(_agrees(text, quasi[name]) for name in fixed):
+        if is_determined(text, of_stay) and all(_agrees(text, texts[name]) for name in fixed):
             return one.column
     return None
 
 
-def _is_like_id(name: str, text: pl.Series) -> bool:
+def _is_like_id(column: Column) -> bool:
     """Whether a column is called after ids or persons, or has codes with letters and digits; no missing value."""
-    if text.null_count():
+    n = column.n_rows
+    if column.n_present < n:
         return False
-    is_named = is_named_patient(name) or re.search(r"(^|[^a-z])(id|nr|no|num|key|code)$|[a-z]{2,}id$", plain_name(name))
-    return bool(is_named) or bool((text.str.contains(r"[A-Za-z]") & text.str.contains(r"[0-9]{2}")).all())
+    name = plain_name(column.name)
+    is_named = is_named_patient(column.name) or re.search(r"(^|[^a-z])(id|nr|no|num|key|code)$|[a-z]{2,}id$", name)
+    return bool(is_named) or column.counted.count_like(*OF_IDS) == (n, n)
 
 
 def _agrees(person: pl.Series, value: pl.Series) -> bool:

@@ -28,7 +28,7 @@ from cloister.risk.identifiers import CLASSES, what_a_name_says
 
 from . import hierarchies
 from .column import DATE, FEW, MANY_KINDS, NEARLY_ALL, UNIQUE_SHARE, Column, Guess, Sureness, are_codes
-from .suspicions import suspicion
+from .suspicions import OF_NAMES_AND_PLACES, suspicion
 
 ID, PATIENT, QUASI, SENSITIVE, DROP, UNDECIDED = (
     "id", "patient", "quasi-identifier", "sensitive", "drop", "undecided",
@@ -52,6 +52,11 @@ FORMS_OF_DATES = {
     "mm/yyyy": r"(0?[1-9]|1[0-2])[/.-](18|19|20)\d{2}",
     "yyyy-mm": r"(18|19|20)\d{2}[/-](0[1-9]|1[0-2])",
 }
+DATES = (rf"{DATE}|{YEAR}", DATE, *(rf"{pattern}( .*)?" for pattern in FORMS_OF_DATES.values()))
+TWO_WORDS = r"\S+\s+\S.*"
+FORMS_OF_TEXT = (AGE_BAND, *DATES, TWO_WORDS, *OF_NAMES_AND_PLACES)
+"""What nearly every column that has no numbers is asked for."""
+
 SEXES = frozenset(
     ("m", "f", "w", "d", "x", "h", "male", "female", "man", "woman", "men", "women", "boy", "girl", "divers", "diverse",
      "männlich", "weiblich", "mann", "frau", "homme", "femme", "hombre", "mujer", "vrouw", "maschio", "femmina",
@@ -154,8 +159,7 @@ def _birth(column: Column) -> Guess | None:
 def _date(column: Column) -> Guess | None:
     if column.are_numbers:
         return _birth_without_form(column)
-    forms = [rf"{pattern}( .*)?" for pattern in FORMS_OF_DATES.values()]
-    dates_or_years, dates, *others = column.shares_like([rf"{DATE}|{YEAR}", DATE, *forms])
+    dates_or_years, dates, *others = column.shares_like(DATES)
     if dates_or_years >= NEARLY_ALL and dates > UNIQUE_SHARE:
         said = what_a_name_says(column.name)
         sureness: Sureness = "sure" if said is not None and said.letter == "C" else "likely"
@@ -234,7 +238,7 @@ def _identifying(column: Column) -> Guess | None:
         return Guess(column.name, DROP, "likely", "may identify patients, and others: who treated them")
     if column.are_numbers or column.holds_codes:
         return None
-    if column.share_like(r"\S+\s+\S.*") > FREE and column.alone > UNIQUE_SHARE:
+    if column.share_like(TWO_WORDS) > FREE and column.alone > UNIQUE_SHARE:
         return Guess(column.name, DROP, "likely", "texts that one record has alone")
     if column.alone > FREE:
         return Guess(column.name, DROP, "likely", "most of its values occur in one record alone")

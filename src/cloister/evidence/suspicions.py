@@ -12,6 +12,8 @@ LEAST_DAY, LAST_DAY = 3_000, 80_000
 
 UK_POSTCODE = r"[A-Z]{1,2}[0-9][A-Z0-9]? ?[0-9][A-Z]{2}"
 NUTS = r"(AT|BE|BG|CH|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IT|LT|LU|LV|MT|NL|NO|PL|PT|RO|SE|SI|SK|UK)[0-9A-Z]{1,3}"
+OF_A_PERSON = PERSON.regex.strip("^$")
+OF_NAMES_AND_PLACES = (OF_A_PERSON, UK_POSTCODE, NUTS)
 
 
 def suspicion(column: Column) -> str:
@@ -51,7 +53,7 @@ def _spread(column: Column) -> bool:
 def _of_people(column: Column) -> str | None:
     if column.speaks_of(is_named_survey_weight):
         return "a survey weight, by its name: it says the stratum again"
-    if not column.are_numbers and column.share_like(PERSON.regex.strip("^$")) >= 0.8:
+    if not column.are_numbers and column.share_like(OF_A_PERSON) >= 0.8:
         return "looks like names of people"
     if column.speaks_of(lambda name: is_about(name, PEOPLE)):
         return "about people, by its name"

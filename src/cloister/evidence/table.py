@@ -13,12 +13,13 @@ from cloister.io.csv import Source
 from cloister.io.read import clean_table, days_written, with_decimal_points
 from cloister.risk.column_names import is_named_birth_year
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
+from cloister.risk.values import Values, forms, sum_up_together
 from cloister.settings.reading import DateFormat, ReadingWords, formats_of, parse_date_format, unit_of
 
 from . import hierarchies
-from .column import NEARLY_ALL, NUMBER, UNIQUE_SHARE, Column, Guess
-from .patients import find_id, with_patients
-from .roles import DROP, QUASI, UNDECIDED, build, suggest_role
+from .column import NEARLY_ALL, NUMBER, UNIQUE_SHARE, Column, Guess, complete, read_numbers
+from .patients import OF_IDS, find_id, with_patients
+from .roles import DROP, FORMS_OF_TEXT, QUASI, UNDECIDED, build, suggest_role
 from .uniqueness import unique_with
 
 MISSING = ("NA", "N/A", "NaN", "null", "none", "?", ".", "-", "unknown", "not available")
@@ -77,7 +78,7 @@ def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None
     identifier = find_id(columns, texts)
     guesses = [identifier if identifier and one.name == identifier.column else suggest_role(one) for one in columns]
     guesses = _one_birth(_ages_by_content(guesses, columns), texts)
-    guesses = with_patients(guesses, texts, identifier)
+    guesses = with_patients(guesses, texts, {one.name: one for one in columns}, identifier)
     guesses = _with_evidence(guesses, texts)
     built = {one.column: one.hierarchy or "" for one in guesses}
     odd = [
@@ -95,12 +96,20 @@ def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None
 
 def _columns(texts: pl.DataFrame, labels: Mapping[str, str]) -> list[Column]:
     """The columns as they are judged, with the signs of identifiers in each."""
-    typed = pl.DataFrame([_decimals(column) for column in texts])
-    found = look_for_identifiers(typed, texts)
+    counted = {text.name: Values.of(text).in_order() for text in texts}
     by_column: dict[str, list[IdentifierSign]] = {}
-    for sign in found:
+    for sign in look_for_identifiers(_with_decimals(texts), texts, counted=counted):
         by_column.setdefault(sign.column, []).append(sign)
-    return [Column.of(text, labels.get(text.name, ""), tuple(by_column.get(text.name, ()))) for text in texts]
+    columns = [
+        Column(name, labels.get(name, ""), values, texts.height, tuple(by_column.get(name, ())))
+        for name, values in counted.items()
+    ]
+    read_numbers(columns)
+    small = [column for column in columns if column.n_values <= MOST_FORMATS]
+    sum_up_together((column.counted for column in small), forms(*OF_IDS))
+    others = (column.counted for column in small if not column.are_numbers)
+    sum_up_together(others, forms(*map(complete, FORMS_OF_TEXT)))
+    return columns
 
 
 def _have_units(text: pl.Series) -> bool:
@@ -111,12 +120,13 @@ def _have_units(text: pl.Series) -> bool:
     return bool(units) and units.most_common(1)[0][1] >= NEARLY_ALL * len(looked_at)
 
 
-def _decimals(text: pl.Series) -> pl.Series:
+def _with_decimals(texts: pl.DataFrame) -> pl.DataFrame:
     """Numbers with decimals as such: that hardly two records share one says nothing of whose it is."""
-    present = text.drop_nulls()
-    has_point = present.str.contains(r"^[+-]?\d*\.\d+$").sum() > UNIQUE_SHARE * len(present)
-    numbers = text.cast(pl.Float64, strict=False) if has_point else text
-    return numbers if numbers.null_count() == text.null_count() else text
+    points = texts.select(pl.all().str.contains(r"^[+-]?\d*\.\d+$").sum()).row(0)
+    present = [texts.height - n for n in texts.null_count().row(0)]
+    pointed = [name for name, n, most in zip(texts.columns, points, present, strict=True) if n > UNIQUE_SHARE * most]
+    numbers = texts.select(pl.col(pointed).cast(pl.Float64, strict=False))
+    return texts.with_columns(one for one in numbers if one.null_count() == texts[one.name].null_count())
 
 
 def _date_format(text: pl.Series) -> DateFormat | None:

@@ -6,7 +6,6 @@ it is released, where a text names its patient, or where the column omitted says
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -136,8 +135,6 @@ def is_named_patient(name: str) -> bool:
 
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 
-_NOT_A_NUMBER = r"[^0-9.+\- ]"
-
 
 class Pattern(NamedTuple):
     """A pattern of values."""
@@ -186,44 +183,6 @@ DATE = (
 
 ZIP = r"^\d{5}(?:-?\d{4})?$|^\d{4}[*xX]$"  # more than three digits of a ZIP code
 ZIP_START = r"^(\d{3})(?:[*xX0]{2}|\d{2}(?:-?\d{4})?|\d[*xX])?$"  # A ZIP code, whole or cut: its first three digits
-
-
-@dataclass(frozen=True)
-class Values:
-    """The distinct values of a column, without missing, and the number of records with each."""
-
-    texts: pl.Series
-    records: pl.Series
-
-    @classmethod
-    def of(cls, text: pl.Series, records: pl.Series | None = None) -> "Values":
-        """Return the distinct values of a column of text."""
-        times = pl.ones(len(text), dtype=pl.Int64, eager=True) if records is None else records
-        every = pl.DataFrame([text.alias("text"), times.alias("n")]).drop_nulls("text")
-        counted = every.group_by("text").agg(pl.col("n").sum())
-        return cls(counted["text"].cast(pl.String), counted["n"])
-
-    @property
-    def n_records(self) -> int:
-        """The number of records with a value."""
-        return int(self.records.sum())
-
-    @property
-    def are_numbers(self) -> bool:
-        """Whether all values consist of digits and separators only."""
-        return not self.texts.str.contains(_NOT_A_NUMBER).any()
-
-    def count_like(self, *regexes: str) -> tuple[int, ...]:
-        """Count for each form the records whose value has it."""
-        like = (pl.col("n").filter(pl.col("text").str.contains(one)).sum() for one in regexes)
-        found = pl.DataFrame([self.texts.alias("text"), self.records.alias("n")]).select(
-            one.alias(str(place)) for place, one in enumerate(like)
-        )
-        return found.row(0)
-
-    def n_where(self, chosen: pl.Series) -> int:
-        """Count the records whose value is selected; null does not count."""
-        return int(self.records.filter(chosen).sum())
 
 
 MOST_RECORDS = 100_000  # more are not looked at, but every second, third ... of them

@@ -7,10 +7,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
+FEW_ROWS = 1_000  # a query takes longer than to look at so many
 
 
 def number_values(values: pl.Series) -> Numbers:
     """Number the values of a column of any type: equal ones by the row of the first of them; missing is a value."""
+    if values.dtype == pl.String and len(values) < FEW_ROWS:
+        first = dict[str | None, int]()
+        return np.array([first.setdefault(one, row) for row, one in enumerate(values.to_list())], dtype=np.int64)
     rows = pl.DataFrame({"value": values}).with_row_index("row")
     return rows.select(pl.col("row").cast(pl.Int64).min().over("value")).to_series().to_numpy()
 

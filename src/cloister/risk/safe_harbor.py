@@ -4,7 +4,7 @@ Safe Harbor wants three-digit ZIP areas of 20,000 people or fewer changed to 000
 """
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +13,8 @@ import polars as pl
 from cloister.errors import InputError
 
 from .column_names import is_named_age, is_named_birth_year, is_named_zip, words_of
-from .identifiers import DATE, OF_NUMBERS, OF_TEXT, PERSON, ZIP, ZIP_START, Values, what_a_name_says
+from .identifiers import DATE, OF_NUMBERS, OF_TEXT, PERSON, ZIP, ZIP_START, what_a_name_says
+from .values import ARE_NUMBERS, TEXT, Values, forms, sum_up_together
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ OLDEST = 89
 WORDS_OF_TEXT = 4
 LENGTH_OF_TEXT = 200
 FEW = 20  # a column of fewer values is not called unique: in so few any column may be
+OF_ZIP = (ZIP, r"^\d{5}-\d{4}$", r"^0\d{4}$")
+OF_FREE_TEXT = {"words": TEXT.str.count_matches(r"\S+"), "long": TEXT.str.len_chars() >= LENGTH_OF_TEXT}
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ def look_for_identifiers(
     texts: pl.DataFrame,
     *,
     records: pl.Series | None = None,
+    counted: Mapping[str, Values] | None = None,
     census: str = EVERY,
     today: datetime.date | None = None,
 ) -> tuple[IdentifierSign, ...]:
@@ -107,36 +111,50 @@ def look_for_identifiers(
 
     Parameters
     ----------
+    counted : the values of each column, where they were counted before
     census : of which lists of small ZIP areas are taken: ``2000``, ``2010`` or ``both``
     """
     areas = small_areas(census)
     year = (today or datetime.date.today()).year
+    counted = {column.name: Values.of(column, records) for column in texts} if counted is None else counted
+    types = dict(zip(frame.columns, frame.dtypes, strict=True))
+    own = (dtype.is_float() or dtype.is_temporal() or dtype == pl.Boolean for dtype in types.values())
+    _look_together([counted[column] for column, has_own_form in zip(types, own, strict=True) if not has_own_form])
     found: list[IdentifierSign] = []
-    for column in texts.columns:
-        values = Values.of(texts[column], records)
+    for column, dtype in types.items():
+        values = counted[column]
         if len(values.texts) == 0:
             continue
-        signs = [*_from_values(frame[column], values), *_old(column, values, year)]
-        if is_named_zip(column) or not frame[column].dtype.is_float():
+        signs = [*_from_values(dtype, values), *_old(column, values, year)]
+        if is_named_zip(column) or not dtype.is_float():
             signs += _zip(column, values, areas)
         signs += _from_name(column, values, {letter for letter, *_ in signs})
         n = values.n_records
         is_certain = any(sure == "certain" for *_, sure in signs)
         if n >= FEW and len(values.texts) >= NEARLY_UNIQUE * n and not is_certain:
             alone = values.n_where(values.records == 1)
-            is_likely = not frame[column].dtype.is_float() and alone == n
+            is_likely = not dtype.is_float() and alone == n
             what = "values that hardly any two records share"
             signs.append(("R", what, alone, "likely" if is_likely else "possible"))
         found += [IdentifierSign(column, *sign) for sign in sorted(signs, key=lambda one: (RANK[one[3]], one[0]))]
     return tuple(found)
 
 
-def _from_values(series: pl.Series, values: Values) -> Iterator[Found]:
+def _look_together(columns: Sequence[Values]) -> None:
+    """Count in columns of text together what is asked of each."""
+    sum_up_together(columns, forms(*ARE_NUMBERS))
+    of_both = (DATE, PERSON.regex, *OF_ZIP)
+    of_numbers, of_text = (forms(*of_both, *(one.regex for one in patterns)) for patterns in (OF_NUMBERS, OF_TEXT))
+    sum_up_together((one for one in columns if one.are_numbers), of_numbers)
+    sum_up_together((one for one in columns if not one.are_numbers), of_text | OF_FREE_TEXT)
+
+
+def _from_values(dtype: pl.DataType, values: Values) -> Iterator[Found]:
     n = values.n_records
-    if series.dtype in (pl.Date, pl.Datetime):
+    if dtype in (pl.Date, pl.Datetime):
         yield "C", "dates finer than a year", n, "certain"
         return
-    if series.dtype.is_float() or series.dtype == pl.Boolean:
+    if dtype.is_float() or dtype == pl.Boolean:
         return
     numbers = values.are_numbers
     patterns = OF_NUMBERS if numbers else OF_TEXT
@@ -149,12 +167,11 @@ def _from_values(series: pl.Series, values: Values) -> Iterator[Found]:
     if numbers:
         return
     # Free text, and what may be names of people.
-    texts = values.texts
-    mean = float((texts.str.count_matches(r"\S+") * values.records).sum()) / n
-    long = values.n_where(texts.str.len_chars() >= LENGTH_OF_TEXT)
-    if long or (mean >= WORDS_OF_TEXT and len(texts) > n / 2):
+    n_values = len(values.texts)
+    words, long = values.sum_up(OF_FREE_TEXT)
+    if long or (words / n >= WORDS_OF_TEXT and n_values > n / 2):
         yield "R", "free text, which may hold anything", n, "likely"
-    if people >= 0.8 * n and len(texts) > 0.3 * n and n >= FEW:
+    if people >= 0.8 * n and n_values > 0.3 * n and n >= FEW:
         yield "A", f"values that look like {PERSON.what}", people, "possible"
 
 
@@ -164,7 +181,7 @@ def _how_sure(alike: int, n: int) -> Confidence:
 
 def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Found]:
     n = values.n_records
-    fine, plus_four, from_zero = values.count_like(ZIP, r"^\d{5}-\d{4}$", r"^0\d{4}$")
+    fine, plus_four, from_zero = values.count_like(*OF_ZIP)
     if is_named_zip(column):
         if fine:
             yield "B", "ZIP codes of more than three digits", fine, "certain" if fine > n / 2 else "likely"

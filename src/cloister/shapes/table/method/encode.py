@@ -98,7 +98,8 @@ def _of_patients(frame: pl.DataFrame, columns: list[str], request: TableRequest,
 
 def with_packed(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     """Return a table with the text of these columns packed, if present; see `pack_text`."""
-    texts = (frame[name] for name in columns if frame.schema.get(name) == pl.String)
+    wanted = {*columns}
+    texts = (column for column in frame if column.dtype == pl.String and column.name in wanted)
     return frame.with_columns(map_columns(pack_text, texts))
 
 
