@@ -23,9 +23,11 @@ AGREE = 0.9  # share of the records of a person that agree in what does not chan
 def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
     """Return the column of ids: named so, with another value in each record; or one that tells whose of several it is.
 
-    A number with decimals, a weight of a survey and a number that only counts within a group are no ids.
+    A number with decimals, a weight of a survey and a number that only counts within a group are no ids, nor is what
+    some record has not.
     """
-    able = [one for one in columns if _may_be_id(one)]
+    complete = [one for one in columns if one.n_present == one.n_rows]
+    able = [one for one in complete if not (one.is_measured or one.speaks_of(is_named_survey_weight))]
     named = [one for one in able if plain_name(one.name) in IDS or is_named_patient(one.name)]
     said = {one.name: what_a_name_says(one.name) for one in able}
     numbers = [one for one in able if (word := said[one.name]) and word.strong and word.letter == RECORD_NUMBERS]
@@ -37,11 +39,6 @@ def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
         return Guess(whole.name, ID, "sure", "by its name, and another value for each patient")
     patients = patients or next(iter(several), None)
     return None if patients is None else Guess(patients.name, PATIENT, "sure", REPEATS)
-
-
-def _may_be_id(column: Column) -> bool:
-    """Whether every record has a value, and none of a kind that no register gives to a person."""
-    return column.n_present == column.n_rows and not column.is_measured and not column.speaks_of(is_named_survey_weight)
 
 
 def counts_in_groups(column: Column, texts: pl.DataFrame) -> bool:

@@ -2,7 +2,8 @@
 
 A kernel that Python calls is an *entry*: ``jit`` gives it a wrapper and a place in the cache. A kernel that only
 kernels call is *inner*: LLVM compiles it into each entry that calls it, so that a wrapper and a place in the cache
-would be compiled for nobody; they took most of the time. Numba is loaded when the first entry is called: it takes as
+would be compiled for nobody; they took most of the time. An inner kernel counts no references to arrays, unless it
+makes some. Numba is loaded when the first entry is called: it takes as
 long as many a command, and what is small is done without.
 """
 
@@ -18,9 +19,9 @@ Kernel = TypeVar("Kernel", bound=Callable[..., object])
 class Uncompiled:
     """A kernel that waits for its compiler; the first that is called loads it for all."""
 
-    def __init__(self, function: Callable[..., object], *, is_entry: bool) -> None:
+    def __init__(self, function: Callable[..., object], *, is_entry: bool, has_arrays: bool = False) -> None:
         update_wrapper(self, function)
-        self.function, self.is_entry = function, is_entry
+        self.function, self.is_entry, self.has_arrays = function, is_entry, has_arrays
         self.kernel: Callable[..., object] | None = None
         _UNCOMPILED.append(self)
 
@@ -42,7 +43,7 @@ def load() -> None:
 
     with _LOCK:
         for one in _UNCOMPILED:
-            one.kernel = _numba.compiled(one.function, is_entry=one.is_entry)
+            one.kernel = _numba.compiled(one.function, is_entry=one.is_entry, has_arrays=one.is_entry or one.has_arrays)
         _UNCOMPILED.clear()
         # Kernels call each other by the names in their files, and Numba knows its own alone.
         for module in [module for name, module in sys.modules.items() if name.startswith(f"{__package__}.")]:
@@ -52,8 +53,16 @@ def load() -> None:
 
 
 def inner(function: Kernel) -> Kernel:
-    """Compile a kernel that only kernels call."""
+    """Compile a kernel that only kernels call, and that neither makes nor returns an array.
+
+    References to the arrays that it looks at are not counted, which took longer than to look at them.
+    """
     return Uncompiled(function, is_entry=False)  # type: ignore[return-value]
+
+
+def inner_with_arrays(function: Kernel) -> Kernel:
+    """Compile a kernel that only kernels call, and that makes arrays, or returns any."""
+    return Uncompiled(function, is_entry=False, has_arrays=True)  # type: ignore[return-value]
 
 
 def jit(function: Kernel) -> Kernel:

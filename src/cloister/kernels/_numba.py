@@ -1,7 +1,7 @@
 """Configure Numba for our kernels: cache, argument types and compilation."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +28,14 @@ def _absent(module: str) -> Iterator[None]:
 with _absent("coverage"), _absent("scipy"):  # which lines were compiled is not measured; the version of SciPy is ours
     import numba
 from numba.core import caching, types  # noqa: E402
+from numba.core.registry import cpu_target  # noqa: E402
 from numba.core.runtime.nrt import rtsys  # noqa: E402
+from numba.core.typing.templates import Signature  # noqa: E402
+
+BORROWS = frozenset(
+    ("getitem", "static_getitem", "typed_getitem", "getattr", "getiter", "iternext", "exhaust_iter", "setitem")
+)
+"""What takes an array, or a part of one, from what holds it."""
 
 
 class _Locator(caching._CacheLocator):
@@ -101,18 +108,40 @@ def _seam(argument: types.Type) -> types.Type:
     return types.int64 if kind == types.int32 else kind
 
 
-def _with_seams(kernel: Kernel) -> Kernel:
+def _check_arrays(name: str, signature: Signature, inside: Mapping[object, Signature | None]) -> None:
+    """Refuse a kernel that makes or returns an array although it counts no references: nobody would free the array.
+
+    What it takes out of an array by numbers and slices is of an array that its caller holds.
+    """
+    made = [signature.return_type]
+    for expression, one in inside.items():
+        if one is not None:
+            picks = any(isinstance(argument, types.Array) for argument in one.args[1:])
+            made += [one.return_type] if picks or getattr(expression, "op", "setitem") not in BORROWS else []
+    if any(cpu_target.target_context.data_model_manager[kind].contains_nrt_meminfo() for kind in made):
+        raise TypeError(f"{name} makes or returns an array, but is no `inner_with_arrays`.")
+
+
+def _with_seams(kernel: Kernel, *, has_arrays: bool) -> Kernel:
     """The kernel, compiled for the types of `_seam` where another kernel calls it."""
     template_of = getattr(kernel, "get_call_template", None)
+
+    def checked_template(args: Sequence[types.Type], named: Mapping[str, types.Type]) -> object:
+        found = template_of([_seam(one) for one in args], named)  # type: ignore[misc]
+        for one in () if has_arrays else kernel.overloads.values():  # type: ignore[attr-defined]
+            _check_arrays(kernel.__name__, one.signature, one.type_annotation.calltypes)
+        return found
+
     if template_of is not None:  # a plain function has none, as where compiling is switched off
-        kernel.get_call_template = lambda args, named: template_of([_seam(one) for one in args], named)  # type: ignore[attr-defined]
+        kernel.get_call_template = checked_template  # type: ignore[attr-defined]
     return kernel
 
 
-def compiled(function: Kernel, *, is_entry: bool) -> Kernel:
+def compiled(function: Kernel, *, is_entry: bool, has_arrays: bool) -> Kernel:
     """Return a kernel: no fast-math, as a loss must not depend on the processor; no lock of Python."""
     options = {} if is_entry else {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options |= {"_nrt": has_arrays}  # a kernel that says nothing does as the kernel that calls it
     kernel: Kernel = numba.njit(nogil=True, fastmath=False, **options)(function)  # type: ignore[call-overload]
     if is_entry and hasattr(kernel, "py_func"):
         kernel._cache = _Cache(function)  # type: ignore[attr-defined]
-    return _with_seams(kernel)
+    return _with_seams(kernel, has_arrays=has_arrays)

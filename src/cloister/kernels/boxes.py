@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner, inner_with_arrays, jit
 from .classes import _cost, _roll_up
 from .layout import MOST_FOUND, TOLERANCE, Best, Task, aggregate, bound_of, cannot_win, hand_over, keep, term, width
 from .segments import Rise, Span, Workspace, merge, move, raise_codes, split, suppressed_if_split
@@ -31,7 +31,7 @@ VISITS_OF_MEASURE = 4
 """What measuring a transformation costs, in visits of each distinct row."""
 
 
-@inner
+@inner_with_arrays
 def _measure_lower(task, lower, best, statistics):
     """Measure one transformation exactly and keep it if it can win."""
     leaves = np.zeros(lower.shape[0], dtype=np.int64)
@@ -56,7 +56,7 @@ def _span(stack, d):
     return Span(stack.span[d, 0], stack.span[d, 1], stack.span[d, 2], stack.span[d, 3])
 
 
-@inner
+@inner_with_arrays
 def _rise(task, stack, d, attribute, level):
     """One attribute of a box's groups seen at a coarser level."""
     start = task.maps.start[attribute, stack.level[d, attribute], level]
@@ -64,7 +64,7 @@ def _rise(task, stack, d, attribute, level):
     return Rise(packing.word[attribute], packing.shift[attribute], packing.mask[attribute], task.maps.up[start:])
 
 
-@inner
+@inner_with_arrays
 def _would_suppress(task, pool, stack, d, attribute, level, statistics):
     """Records suppressed at the upper transformation of the box if it were drawn in to ``level`` in one attribute."""
     rise = _rise(task, stack, d, attribute, level)
@@ -74,7 +74,7 @@ def _would_suppress(task, pool, stack, d, attribute, level, statistics):
     return stack.suppressed[d] + suppressed_if_split(pool, _span(stack, d), rise, task.threshold.k, budget)
 
 
-@inner
+@inner_with_arrays
 def _split_to(task, pool, stack, d, attribute, level, target):
     """Split the groups of a box as if drawn in to ``level``; return where they are, and what that suppresses."""
     rise = _rise(task, stack, d, attribute, level)
@@ -189,7 +189,7 @@ def _choose_cut(task, stack, d):
     return attribute, level
 
 
-@inner
+@inner_with_arrays
 def _catch_up(task, pool, stack, d, statistics):
     """Bring the groups of a box to its lower transformation and merge those that have become equal."""
     behind = False

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner, inner_with_arrays, jit
 from .claim_draws import Span, check_draws
 from .claim_matches import NO_LIMIT, Question, run_of
 from .postings import Cells, group_postings, has
@@ -86,7 +86,7 @@ def _lacking(question, room, d, patient, most):
     return lacking
 
 
-@inner
+@inner_with_arrays
 def _row(postings, one, low, spare):
     """The bits of the patients in a list from a word on, made in ``spare`` if the list is short; nobody for -1."""
     if one >= 0 and postings.dense[one] >= 0:
@@ -108,7 +108,7 @@ def _words_of(cells, cell):
     return first >> 6, (last >> 6) + 1
 
 
-@inner
+@inner_with_arrays
 def _fill(question, room, d, low, words, digits):
     """Of the patients of some words, by bits: who fits a draw, flags believed, and who lacks nothing of it.
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner, inner_with_arrays, jit
 from .layout import Costs, LevelMaps, Rows, Threshold
 from .words import hash_word, table_size
 
@@ -27,7 +27,7 @@ class Grouping(NamedTuple):
     first: NDArray[np.int64]  # (n_classes,) the first row of each class
 
 
-@inner
+@inner_with_arrays
 def _raise(rows, maps, base, levels, raised):
     """The key of each row, of codes at ``base``, at coarser levels; fills ``raised`` with the codes, if it has room."""
     keys = np.zeros(rows.records.shape[0], dtype=np.int64)
@@ -43,7 +43,7 @@ def _raise(rows, maps, base, levels, raised):
     return keys
 
 
-@inner
+@inner_with_arrays
 def _number_rows(keys, codes, exact, labels, first):
     """Number rows by key in order of first appearance, and note the first row of each; how many there are.
 

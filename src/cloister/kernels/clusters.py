@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner, inner_with_arrays, jit
 from .alignment import FORBIDDEN, Domain, _matches, _meet, _row, _suppression_loss
 
 CLUSTERS, MEMBERS, PAIRS, NODES, ALIVE, SINCE = 0, 1, 2, 3, 4, 5
@@ -247,7 +247,7 @@ def _suppress(domain, gained, pairs, of_code, of_age, of_detail):
     gained[2] += pairs * domain.detail.leaf.shape[0] - of_detail
 
 
-@inner
+@inner_with_arrays
 def _join(domain, data, scratch, groups, m, weight, sequence):
     """Align X with a sequence and put the patient into the cluster; return the length of what X has become."""
     begin = data.start[sequence]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner_with_arrays, jit
 from .layout import TOLERANCE
 
 NO_CLASS = -1
@@ -63,7 +63,7 @@ def _distances(rows, members, point, distance):
     return furthest
 
 
-@inner
+@inner_with_arrays
 def _take(rows, members, distance, k, class_of, number):
     """Give the nearest rows the number of a class until it has k records; return the rows that are left."""
     size, n_taken = 0, 0

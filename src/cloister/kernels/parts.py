@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner, inner_with_arrays, jit
 from .horpart import Records, Split
 from .verpart import BARRED, KEPT_BACK, Rule, Table, partition
 from .words import starts_of
@@ -27,7 +27,7 @@ class Marks(NamedTuple):
     repaired: NDArray[np.bool_]
 
 
-@inner
+@inner_with_arrays
 def _table_of(records, split, family, entries, part, local):
     """The table of a part; ``local`` receives the numbers of its codes."""
     begin = entries.offsets[part]
@@ -60,7 +60,7 @@ def _table_of(records, split, family, entries, part, local):
     return Table(row_start, row_codes, code_start, code_rows, unit, constraint)
 
 
-@inner
+@inner_with_arrays
 def _leaves_empty(table, rule, place, chunks):
     """Whether the record chunks alone may leave a reconstructed record empty (the condition the paper omits)."""
     rows = table.row_start.shape[0] - 1

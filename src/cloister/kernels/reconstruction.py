@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner, inner_with_arrays, jit
 from .words import GOLDEN, scramble, starts_of
 
 ONE_ROW, BELOW_K, ANY_NUMBER = 0, 1, 2
@@ -91,7 +91,7 @@ def _fill_bare(rows, chunk_starts, subrecord_starts, has_items, row_of):
                 row_of[s] = empty
 
 
-@inner
+@inner_with_arrays
 def _free_before(rows, shared, chunk):
     """For each position that holds the chunk's code elsewhere, the free rows before it; at the end, all free rows."""
     begin = shared.held_starts[chunk]
@@ -107,7 +107,7 @@ def _free_before(rows, shared, chunk):
     return free
 
 
-@inner
+@inner_with_arrays
 def _free_row(rows, shared, chunk, free, number):
     """The row with the given number among the free ones."""
     held = np.searchsorted(free[:-1], number + 1)

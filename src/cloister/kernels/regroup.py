@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ._jit import inner, jit
 from .classes import number_by_first
 from .layout import LevelMaps, Rows
-from .shared_labels import Clusters, Prices, _join, _joint_price, single_clusters
+from .shared_labels import Clusters, Prices, _join_labels, _joint_price, single_clusters
 
 NEIGHBOURS = 2  # classes that are regrouped together with one (1 to 7 tried)
 STARTS = 6  # rows with which a grouping begins, one after the other; the best one counts (6 to 12 tried)
@@ -34,6 +34,8 @@ class Regrouping(NamedTuple):
     members: NDArray[np.int64]  # (n_rows,) the rows, as far as there are any
     group: NDArray[np.int64]  # (n_rows,) slot of the group of each; -1 while it has none
     best: NDArray[np.int64]  # (n_rows,) the groups of the cheapest grouping so far, numbered from 0
+    slots: NDArray[np.int64]  # (1 + NEIGHBOURS,) a class and those to which one of its rows adds least; -1 for none
+    costs: NDArray[np.float64]  # (NEIGHBOURS,) what the row adds to each of these
 
 
 @inner
@@ -56,7 +58,7 @@ def _cover(maps, prices, classes, slot, row):
     if classes.pool.sizes[slot] == 0:
         _copy(classes, slot, row)
     else:
-        _join(maps, classes.pool, slot, row)
+        _join_labels(maps, classes.pool, slot, row)
         classes.worth[slot] = _joint_price(maps, prices, classes.pool, slot, slot, np.inf)
     return classes.pool.sizes[slot] * classes.worth[slot] - before
 
@@ -98,26 +100,27 @@ def _added(maps, prices, classes, slot, row, most):
 
 
 @inner
-def _nearest(maps, prices, classes, row, last, near, most):
-    """Fill ``near`` with the classes to which a row adds least, and less than ``most``; return what the first one adds.
+def _nearest(maps, prices, classes, grouping, row, last, n, most):
+    """Find the ``n`` classes to which a row adds least, and less than ``most``; return what the first one adds.
 
     Least first; -1 where there is none. The class of the row is not asked.
     """
-    costs = np.full(near.shape[0], most)
-    near[:] = -1
+    near, costs = grouping.slots, grouping.costs
+    near[1:] = -1
+    costs[:n] = most
     for slot in range(classes.owner.shape[0], last):
         size = classes.pool.sizes[slot]
         # Labels only become coarser: the row itself loses at least what the records of the class do.
-        if size > 0 and slot != classes.owner[row] and classes.pool.sizes[row] * classes.worth[slot] < costs[-1]:
-            cost = _added(maps, prices, classes, slot, row, costs[-1])
-            if cost < costs[-1]:
-                place = near.shape[0] - 1
+        if size > 0 and slot != classes.owner[row] and classes.pool.sizes[row] * classes.worth[slot] < costs[n - 1]:
+            cost = _added(maps, prices, classes, slot, row, costs[n - 1])
+            if cost < costs[n - 1]:
+                place = n - 1
                 while place > 0 and costs[place - 1] > cost:
                     costs[place] = costs[place - 1]
-                    near[place] = near[place - 1]
+                    near[place + 1] = near[place]
                     place -= 1
                 costs[place] = cost
-                near[place] = slot
+                near[place + 1] = slot
     return costs[0]
 
 
@@ -199,7 +202,7 @@ def _group(maps, prices, classes, grouping, n, begin, least, most):
 
 
 @inner
-def _dissolve(maps, prices, classes, grouping, n, last, near):
+def _dissolve(maps, prices, classes, grouping, n, last):
     """Let each member of a class join the class to which it adds least; whether that saves something.
 
     If it does not, the others are as they were.
@@ -209,18 +212,18 @@ def _dissolve(maps, prices, classes, grouping, n, last, near):
     left = classes.pool.sizes[own] * classes.worth[own] - LESS
     n_changed = 0
     for i in range(n):
-        left -= _nearest(maps, prices, classes, grouping.members[i], last, near, left)
+        left -= _nearest(maps, prices, classes, grouping, grouping.members[i], last, 1, left)
         if left <= 0.0:
             break
-        is_new = True
+        is_new, near = True, grouping.slots[1]
         for earlier in range(n_changed):
-            is_new &= grouping.best[earlier] != near[0]
+            is_new &= grouping.best[earlier] != near
         if is_new:
-            _copy(classes, first + n_changed, near[0])
-            grouping.best[n_changed] = near[0]
+            _copy(classes, first + n_changed, near)
+            grouping.best[n_changed] = near
             n_changed += 1
-        _cover(maps, prices, classes, near[0], grouping.members[i])
-        grouping.group[i] = near[0]
+        _cover(maps, prices, classes, near, grouping.members[i])
+        grouping.group[i] = near
     if left <= 0.0:
         for i in range(n_changed):
             _copy(classes, grouping.best[i], first + i)
@@ -259,17 +262,17 @@ def _rebuild(maps, prices, classes, grouping, n, last):
 
 
 @inner
-def _regroup_members(maps, prices, classes, grouping, slots, least):
-    """Regroup the members of some classes, if that saves something; return how many members changed."""
+def _regroup_members(maps, prices, classes, grouping, least):
+    """Regroup the members of the classes that were found, if that saves something; return how many members changed."""
     n = 0
     lost = 0.0
-    for slot in slots:
+    for slot in grouping.slots:
         if slot >= 0:
             n = _list_members(classes, slot, grouping, n)
             lost += classes.pool.sizes[slot] * classes.worth[slot]
     if n > MOST_ROWS or _regroup(maps, prices, classes, grouping, n, least, lost) >= lost:
         return 0
-    for slot in slots:
+    for slot in grouping.slots:
         if slot >= 0:
             _empty(classes, slot)
     return n
@@ -281,22 +284,21 @@ def _improve_at(maps, prices, classes, grouping, row, least, last):
 
     Returns how many members changed, and where the slots in use end.
     """
-    slots = np.full(1 + NEIGHBOURS, -1, dtype=np.int64)
     own = classes.owner[row]
     n = _list_members(classes, own, grouping, 0)
-    if n <= MOST_ROWS and _dissolve(maps, prices, classes, grouping, n, last, slots[1:2]):
+    if n <= MOST_ROWS and _dissolve(maps, prices, classes, grouping, n, last):
         _empty(classes, own)
         for i in range(n):
             _link(classes, grouping.group[i], grouping.members[i])
         return n, last
-    slots[0] = own
-    slots[1:] = -1
+    grouping.slots[0] = own
+    grouping.slots[1:] = -1
     n = 0
     if classes.pool.sizes[own] >= 2 * least:
-        n = _regroup_members(maps, prices, classes, grouping, slots, least)
+        n = _regroup_members(maps, prices, classes, grouping, least)
     if n == 0:
-        _nearest(maps, prices, classes, row, last, slots[1:], np.inf)
-        n = _regroup_members(maps, prices, classes, grouping, slots, least)
+        _nearest(maps, prices, classes, grouping, row, last, NEIGHBOURS, np.inf)
+        n = _regroup_members(maps, prices, classes, grouping, least)
     return n, _rebuild(maps, prices, classes, grouping, n, last) if n > 0 else last
 
 
@@ -354,7 +356,9 @@ def regroup_classes(
         after=np.full(n_rows, -1, dtype=np.int64),
         owner=n_rows + numbered,
     )
-    grouping = Regrouping(*(np.zeros(MOST_ROWS, dtype=np.int64) for _ in range(3)))
+    members, group, best = (np.zeros(MOST_ROWS, dtype=np.int64) for _ in range(3))
+    slots, costs = np.full(1 + NEIGHBOURS, -1, dtype=np.int64), np.zeros(NEIGHBOURS)
+    grouping = Regrouping(members, group, best, slots, costs)
     _fill(maps, prices, classes)
     _improve(maps, prices, classes, grouping, least, n_rows + firsts.size)
     return number_by_first(classes.owner)[0]

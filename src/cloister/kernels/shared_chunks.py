@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner, inner_with_arrays, jit
 from .horpart import Records, Split, Tree, _meeting
 from .parts import Entries, occurrences
 from .verpart import ITEM_CHUNK, Rule, Table, partition
@@ -111,7 +111,7 @@ def _unite(ranges, pieces, entry):
     return first
 
 
-@inner
+@inner_with_arrays
 def _is_foreign(pool, unit, low, high):
     """Whether a part from ``low`` to ``high`` holds the unit in a record chunk or keeps it back."""
     begin = pool.fixed_start[unit]
@@ -120,7 +120,7 @@ def _is_foreign(pool, unit, low, high):
     return at < end and pool.fixed_part[at] <= high
 
 
-@inner
+@inner_with_arrays
 def _number_codes(pool, code, local):
     """Number the distinct codes, ascending, in ``local``; return unit and constraint of each."""
     n = code.shape[0]
@@ -140,7 +140,7 @@ def _number_codes(pool, code, local):
     return unit, constraint
 
 
-@inner
+@inner_with_arrays
 def _table(pool, pieces, chosen, local):
     """The records that have units of the chosen pieces, as a table; ``local`` receives the numbers of its codes."""
     n = 0
@@ -173,7 +173,7 @@ def _table(pool, pieces, chosen, local):
     return Table(row_start[: rows + 2], row_codes, code_start, code_rows, unit, constraint)
 
 
-@inner
+@inner_with_arrays
 def _by_code(row_codes, rows, code_start):
     """Rows of each code; turns the counts in ``code_start`` into where each code begins."""
     for j in range(1, code_start.shape[0]):
@@ -223,7 +223,7 @@ def _climb(ranges, pieces, k, nodes, lefts):
     return used
 
 
-@inner
+@inner_with_arrays
 def _group(pool, pieces, rule, chosen, local):
     """Put pieces of a node into chunks by vertical partitioning."""
     table = _table(pool, pieces, chosen, local)

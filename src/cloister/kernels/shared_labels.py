@@ -150,8 +150,8 @@ def _joint_price(maps, prices, clusters, one, other, most):
     return total
 
 
-@jit
-def _join(maps, clusters, one, other):
+@inner
+def _join_labels(maps, clusters, one, other):
     """Raise the labels of one cluster until they cover another, and add its records."""
     for j in range(clusters.levels.shape[1]):
         level, code, _ = _joint_label(maps, clusters, one, other, j, maps.heights[j] - 1)
@@ -160,6 +160,12 @@ def _join(maps, clusters, one, other):
         clusters.low[one, j] = min(clusters.low[one, j], clusters.low[other, j])
         clusters.high[one, j] = max(clusters.high[one, j], clusters.high[other, j])
     clusters.sizes[one] += clusters.sizes[other]
+
+
+@jit
+def _join(maps, clusters, one, other):
+    """Join two clusters."""
+    _join_labels(maps, clusters, one, other)
 
 
 @jit
@@ -176,7 +182,7 @@ def _grow(maps, prices, pool, owner, one, least):
                     best = row
         if best < 0:
             break
-        _join(maps, pool, one, best)
+        _join_labels(maps, pool, one, best)
         owner[best] = one
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner
+from ._jit import inner, inner_with_arrays
 from .words import bits_set, hash_word
 
 MOST_SETS = 1 << 16
@@ -75,7 +75,7 @@ def _set_row(masks, at, mask):
         masks[at, w] = mask[w]
 
 
-@inner
+@inner_with_arrays
 def _enlarge(masks, depth, size):
     """Twice the room for sets of rows, and a hash table of those there are."""
     longer = np.empty((2 * size, masks.shape[1]), dtype=np.uint64)
@@ -90,7 +90,7 @@ def _enlarge(masks, depth, size):
 
 # Sets that a column makes come behind those there were, so that no column is met twice. Where several sets of columns
 # share the same rows, the smallest counts: it leaves most room to add others.
-@inner
+@inner_with_arrays
 def _sets_hold(columns, k, most, allowed):
     """How many sets of rows up to ``most`` columns share; NOT_HELD if one has 1 to k - 1 rows, TOO_MANY if more."""
     words = columns.shape[1]
@@ -132,7 +132,7 @@ def _sets_hold(columns, k, most, allowed):
     return size
 
 
-@inner
+@inner_with_arrays
 def _columns(table, code, slot, found):
     """Rows of the new code that each code met there has, as bits, shape (found, words)."""
     first = table.code_start[code]
@@ -147,7 +147,7 @@ def _columns(table, code, slot, found):
     return columns
 
 
-@inner
+@inner_with_arrays
 def _fits(table, rule, inside, slot, met, spent, code):
     """Whether a chunk stays k^m-anonymous when a code is added that no pair forbids; ``slot`` is -1 before and after.
 
@@ -174,7 +174,7 @@ def _fits(table, rule, inside, slot, met, spent, code):
     return holds
 
 
-@inner
+@inner_with_arrays
 def _in_order(table, n_codes, k):
     """Codes whose unit is frequent throughout: by constraint, then support, then number; units stand together."""
     top = np.zeros(n_codes, dtype=np.int64)
@@ -203,7 +203,7 @@ def _in_order(table, n_codes, k):
     return chosen[:kept]
 
 
-@inner
+@inner_with_arrays
 def _by_group(table, chosen, keys):
     """Keys that bring the codes of a constraint to where its first code stands."""
     kept = chosen.shape[0]
@@ -221,7 +221,7 @@ def _by_group(table, chosen, keys):
         keys[i] = group[i] * kept + i
 
 
-@inner
+@inner_with_arrays
 def _conflicts(table, rule, place):
     """For each waiting code the other waiting codes that may not be in one chunk with it, as starts and codes."""
     n_codes = place.shape[0]
@@ -316,7 +316,7 @@ def _release_partial(table, order, place, inside):
         i = end
 
 
-@inner
+@inner_with_arrays
 def partition(table, rule, place):
     """Give each code the number of its chunk or ITEM_CHUNK; return the number of chunks."""
     n_codes = place.shape[0]

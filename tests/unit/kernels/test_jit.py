@@ -6,9 +6,10 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from cloister.kernels import _cached, private_cache
+from cloister.kernels import _cached, _numba, private_cache
 from cloister.kernels.compiling import (
     _AHEAD,
     KERNELS,
@@ -128,3 +129,49 @@ def test_the_cache_is_where_the_interpreter_is(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_cached.sys, "prefix", _cached.sys.base_prefix)
     assert cache_folder("kernels", _cached.SOURCES).parent == tmp_path / "user" / "cloister" / "kernels"
+
+
+def made(values, _):
+    """An array that nobody else holds."""
+    return np.zeros(3)
+
+
+def taken(values, places):
+    """Part of an array, chosen by another one."""
+    return values[places][0]
+
+
+def added(values, _):
+    """A number of a sum of arrays."""
+    return (values + 1.0)[0]
+
+
+def rest(values, _):
+    """Part of an array."""
+    return values[1:]
+
+
+def looked_at(values, places):
+    """A number of a part of an array."""
+    part = values[1:]
+    return part[places[0]]
+
+
+@pytest.mark.parametrize("function", [made, taken, added, rest])
+def test_a_kernel_that_makes_arrays_says_so(function):
+    """An inner kernel counts no references: one that makes or returns an array is not compiled, else it would leak."""
+    kernel = _numba.compiled(function, is_entry=False, has_arrays=False)
+    caller = _numba.numba.njit(lambda values, places: kernel(values, places) is None)
+
+    with pytest.raises(Exception, match="array"):
+        caller(np.ones(4), np.array([1, 2]))
+
+
+def test_a_kernel_may_look_at_parts_of_arrays():
+    """What a kernel takes out of an array that its caller holds is there as long as it is."""
+    kernel = _numba.compiled(looked_at, is_entry=False, has_arrays=False)
+    values, caller = np.arange(4.0), _numba.numba.njit(lambda values, places: kernel(values, places) + 0.0)
+    before = sys.getrefcount(values)
+
+    assert [caller(values, np.array([place])) for place in (0, 1, 2)] == [1.0, 2.0, 3.0]
+    assert sys.getrefcount(values) == before
