@@ -109,5 +109,7 @@ def _days(text: pl.Series, first: tuple[str, ...]) -> pl.Series:
     stated = stripped.filter(is_like)
     found = days_written(stated, None)
     for name in dict.fromkeys((*first, *USUAL)):
+        if not found.null_count():
+            break
         found = found.fill_null(days_written(stated, parse_date_format(name)))
     return pl.repeat(None, len(text), dtype=pl.String, eager=True).scatter(is_like.arg_true(), found.cast(pl.String))
