@@ -182,11 +182,11 @@ Each command is a process from start to end, with compiled kernels: it reads, pr
 groups it by all columns, sorts it and writes it. Patients, tests and wide tables are made up
 (`python -m benchmarks.scale.goals`, <!-- day -->); adult and fars are those of the [comparison with ARX](arx.md).
 
-Where the seconds of 2026-11-29 went: to start (Python, libraries, compiled kernels) takes 0.8 s of every command, so
-that 0.5 s cannot be reached. Of 12,000 records 2.6 of 4.2 s regroup similar classes on both cores, which lowers the
-loss by several percent. Of adult 0.3 s and of fars 0.7 s try what would keep the columns that one coding
-empties. `init` needs 2.5 ms for each column, and 0.4 s to try the job. The goals were set on a faster machine: there
-adult took 0.95 s.
+Where the seconds of 2026-11-29 went: in turn with the version before, on the same machine, adult took 1.54 s after
+1.89, fars 2.55 after 2.83, and 12,000 records 1.68 after 4.32. To start (Python, libraries, compiled kernels) takes
+0.6 s of every command, so that 0.5 s cannot be reached. Of adult 0.3 s and of fars 0.5 s try what would keep the
+columns that one coding empties. `init` needs 1.3 ms for each column, of it 0.35 ms to print it, and 0.3 s to try the
+job. Of 12,000 records 0.6 s protect. The goals were set on a faster machine: there adult took 0.95 s.
 """
 
 
