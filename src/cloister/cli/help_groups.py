@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Guarantee": (
         *("k", "m", "rule", "suppression", "privacy", "uncovered", "sensitive_codes", "diversity", "inference_check"),
-        *("inference_threshold", "attack", "accept_empty", "max_loss"),
+        *("inference_threshold", "resist_downcoding", "attack", "accept_empty", "max_loss"),
     ),
     "Method": (
         *("purpose", "method", "strata", "intervals", "target", "loss", "weight", "code_weights", "search"),

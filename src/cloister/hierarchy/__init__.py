@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from cloister.errors import InputError
-from cloister.hierarchy.bound import ROOT, BoundHierarchy, Hierarchy
+from cloister.hierarchy.bound import ROOT, BoundHierarchy, Hierarchy, MadeOfRecords
 from cloister.hierarchy.build import (
     DateHierarchy,
     PrefixHierarchy,
@@ -23,7 +23,8 @@ from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Interva
 
 __all__ = [
     "ROOT", "BoundHierarchy", "CutHierarchy", "DateHierarchy", "FileHierarchy", "GroupsHierarchy", "Hierarchy",
-    "IcdHierarchy", "IntervalHierarchy", "Intervals", "KeepHierarchy", "PrefixHierarchy", "QuantileHierarchy",
+    "IcdHierarchy", "IntervalHierarchy", "Intervals", "KeepHierarchy", "MadeOfRecords", "PrefixHierarchy",
+    "QuantileHierarchy",
     "RareHierarchy", "SimilarHierarchy", "SuppressHierarchy", "check_file", "check_rows", "dates", "describe_builders",
     "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals", "names_hierarchy", "parse_hierarchy", "prefix",
     "preview", "suppress",

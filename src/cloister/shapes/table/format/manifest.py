@@ -15,7 +15,7 @@ from cloister.results import Why
 from cloister.utility import LOSSES, PAYOUT, find_game
 
 from .guarantee import Guarantee
-from .options import FULL_DOMAIN, JOINING, LOCAL_RECODING, MDAV, MERGED, MODE
+from .options import FULL_DOMAIN, JOINING, LOCAL_RECODING, MDAV, MERGED, MODE, MONDRIAN
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
 ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_size")
@@ -74,6 +74,8 @@ class PublishedSettings(Section):
     local_recoding: bool
     merge_bound: Share | None
     intervals: Literal["joined"] | None = None  # whether labels of numbers may join adjacent intervals
+    # whether finer values of every class stay open to those who know the method; None in releases of before it
+    resist_downcoding: Literal[True] | None = None
     microaggregate: dict[str, Average]
     time_limit: Annotated[float, Field(gt=0)] | None
     default_role: Literal["error", "drop", "keep"] | None = None  # of releases before ``undecided``
@@ -320,6 +322,7 @@ class TableSections(Section):
         levels = all(bool(column.levels) != is_plain for column in self.quasi_identifiers.values())
         recoded = settings.local_recoding is (self.method == LOCAL_RECODING)
         recoded &= settings.intervals is None or self.method in JOINING
+        recoded &= settings.resist_downcoding is None or (self.method == MONDRIAN and settings.intervals is None)
         recoded &= self.method != MDAV or self.averages().keys() == self.quasi_identifiers.keys()
         return searched and levels and recoded and (not is_plain if is_merged else self.method != MERGED)
 

@@ -186,6 +186,14 @@ class TableSettings:
         OneOf(NESTED, JOINED),
         Key(),
     ] = None
+    resist_downcoding: Annotated[
+        bool,
+        Help(
+            "Choose labels so that at least two distributions of finer values stay possible in every class, even for "
+            "those who know the method. With --method mondrian and k alone; classes have 3 records or more."
+        ),
+        Key(),
+    ] = False
     microaggregate: Annotated[
         ByColumn[str],
         Help(
@@ -265,6 +273,8 @@ class TableSettings:
         searched = (self.search, self.levels, self.time_limit, self.merge_bound)
         if self.method is not None:
             return self.method
+        if self.resist_downcoding:
+            return MONDRIAN
         is_searched = self.local_recoding or any(one is not None for one in searched)
         for_analysis = CLUSTER if self.target is None else MONDRIAN
         return for_analysis if self.purpose == ANALYSIS and not is_searched else FULL_DOMAIN
@@ -274,6 +284,7 @@ class TableSettings:
         asked = {
             "method": self.method not in (None, FULL_DOMAIN),
             "local_recoding": self.local_recoding,
+            "resist_downcoding": self.resist_downcoding,
             "microaggregate": bool(self.microaggregate),
             "patient": self.patient is not None,
         }

@@ -115,6 +115,8 @@ class TableRequest(TableSettings):
         """The columns whose labels may join adjacent intervals; other losses look at levels alone."""
         if self.published_method not in JOINING or not isinstance(self.loss, AttributeLoss) or self.intervals == NESTED:
             return ()
+        if self.resist_downcoding:  # the first and the last interval of a joined label have a record each
+            return ()
         quasi, averaged = self.quasi_identifiers, self.microaggregate
         numbers = (name for name, one in quasi.items() if isinstance(one.hierarchy, Intervals | QuantileHierarchy))
         return tuple(name for name in numbers if name not in averaged)

@@ -187,6 +187,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
         "weights": dict(request.weights),
         "search": search if request.method == FULL_DOMAIN else None,
         "intervals": JOINED if request.columns_to_join else None,
+        "resist_downcoding": request.resist_downcoding or None,
         "microaggregate": dict(request.microaggregate),
         "ids": str(request.ids) if request.id is not None else None,
         "hierarchies": {column: wanted.hierarchy.spec for column, wanted in quasi.items()},

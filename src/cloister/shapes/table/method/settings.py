@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Unpack
 
 from cloister.errors import InputError, WrongValue, setting
-from cloister.hierarchy import parse_hierarchy
+from cloister.hierarchy import MadeOfRecords, parse_hierarchy
 from cloister.io import read_table
 from cloister.privacy import (
     DeltaPresence,
@@ -38,6 +38,7 @@ from cloister.shapes.table.format.options import (
     LOCAL_RECODING,
     MDAV,
     METHODS,
+    MONDRIAN,
     NESTED,
     PURPOSES,
     TableOptions,
@@ -220,6 +221,8 @@ def _check_method(request: TableRequest) -> None:
                 column=column,
             )
     _check_search(request)
+    if request.resist_downcoding:
+        _check_open_labels(request)
     if request.method == MDAV and request.loss.name != IYENGAR.name:
         raise InputError(f"The method {MDAV} minimizes distances, not the loss {request.loss.name}. Leave it out.")
     bounded = [name for name, one in request.quasi_identifiers.items() if (one.lowest, one.highest) != (0, None)]
@@ -242,6 +245,32 @@ def _check_method(request: TableRequest) -> None:
             f"The rule {bound[0].model} {bound[0].full_domain_because}, which needs full-domain generalization and "
             "nothing averaged. Leave out the rule or the method."
         )
+
+
+def _check_open_labels(request: TableRequest) -> None:
+    """Refuse what would reveal more than the answers to questions about class sizes, together with labels that resist.
+
+    Rules about sensitive columns, weights by a target and averages depend on values that labels leave open; joined
+    intervals are as short as their records allow; hierarchies made of the records say where these are.
+    """
+    made = [name for name, one in request.quasi_identifiers.items() if isinstance(one.hierarchy, MadeOfRecords)]
+    others = [rule.model for rule in request.rules if not isinstance(rule, KAnonymity)]
+    wrong = {
+        f"the method {request.method}": request.method != MONDRIAN,
+        f"the rule {others[0] if others else ''}": bool(others),
+        "a target": request.target is not None,
+        f"the loss {request.loss.name}": not isinstance(request.loss, AttributeLoss),
+        "joined intervals": request.intervals == JOINED,
+        "averages": bool(request.microaggregate),
+        f"the hierarchy of column {made[0] if made else ''!r}, which is made of the records": bool(made),
+    }
+    for what, is_asked in wrong.items():
+        if is_asked:
+            raise InputError(
+                setting("resist_downcoding", "true"),
+                f" is for the method {MONDRIAN} with k-anonymity alone, but {what} was asked for. Leave out one of the "
+                "two.",
+            )
 
 
 def _check_search(request: TableRequest) -> None:

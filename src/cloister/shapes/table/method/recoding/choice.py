@@ -27,6 +27,7 @@ from .clustering import cluster, recode_locally
 from .joined import join_intervals
 from .mdav import mdav
 from .mondrian import MORE_RELEVANT, Regions, explore_parts, mondrian, relevance
+from .simulatable import partition_simulatably
 from .specialization import specialize
 from .table_recoding import SUPPRESSED, Partition, TableRecoding, recoding_of
 
@@ -239,7 +240,9 @@ def choose(
         return Choice(None, every, numbers, dict.fromkeys(table.hierarchies, (1,)), None, 0)
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
-        if request.method == MONDRIAN:
+        if request.resist_downcoding:
+            partition = partition_simulatably(recoding)
+        elif request.method == MONDRIAN:
             partition = _split(recoding, table, request)
         else:
             strata = [place for place, name in enumerate(table.problem.names) if name in request.strata]
