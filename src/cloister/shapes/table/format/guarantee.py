@@ -22,6 +22,30 @@ def escape_name(column: str) -> str:
 
 
 @dataclass(frozen=True)
+class Questions:
+    """What decides on the questions that labels answer which resist downcoding.
+
+    Attributes
+    ----------
+    columns : the quasi-identifiers
+    weights : of columns, 1 where there is none
+    bounds : lowest and highest level allowed of a column, where it is bounded
+    by_level : whether a label loses its level, and not the number of its values
+    """
+
+    columns: tuple[str, ...]
+    weights: Mapping[str, float]
+    bounds: Mapping[str, tuple[int, int | None]]
+    by_level: bool
+
+    def inside(self) -> "Questions":
+        """Return them with columns renamed as inside the verifier."""
+        weights = {escape_name(column): weight for column, weight in self.weights.items()}
+        bounds = {escape_name(column): bound for column, bound in self.bounds.items()}
+        return replace(self, columns=tuple(map(escape_name, self.columns)), weights=weights, bounds=bounds)
+
+
+@dataclass(frozen=True)
 class Guarantee:
     """The guarantee of a released table, as its manifest states it."""
 
@@ -43,6 +67,7 @@ class Guarantee:
     # quasi-identifiers whose values were replaced by the mean, median or mode of their class, and which of these
     averaged: Mapping[str, str] = field(default_factory=dict)
     tops: Mapping[str, int] = field(default_factory=dict)  # highest level of the hierarchy of each quasi-identifier
+    questions: Questions | None = None  # where labels resist downcoding
 
     def inside(self) -> "Guarantee":
         """Return the guarantee with columns renamed as inside the verifier."""
@@ -55,6 +80,7 @@ class Guarantee:
             tops={escape_name(column): top for column, top in self.tops.items()},
             id=self.id and escape_name(self.id),
             patient=self.patient and escape_name(self.patient),
+            questions=self.questions and self.questions.inside(),
         )
 
     @property

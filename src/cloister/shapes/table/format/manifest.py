@@ -12,9 +12,9 @@ from cloister.privacy import KPatients, PrivacyRule, rule_of
 from cloister.release.head import ALL_LOST, Delimiter, FileName, FileSpec, ManifestHead, Section, Share, fitting
 from cloister.release.masking import mask_small_count, masked_total
 from cloister.results import Why
-from cloister.utility import LOSSES, PAYOUT, find_game
+from cloister.utility import LOSSES, PAYOUT, PRECISION, find_game
 
-from .guarantee import Guarantee
+from .guarantee import Guarantee, Questions
 from .options import FULL_DOMAIN, JOINING, LOCAL_RECODING, MDAV, MERGED, MODE, MONDRIAN
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
@@ -411,4 +411,11 @@ def guarantee_of(manifest: TableSections) -> Guarantee:
         recoded={} if manifest.method == FULL_DOMAIN else used,
         averaged=dict(manifest.averages()),
         tops={name: manifest.utility.columns[name].top for name in quasi},
+        questions=_questions(settings, tuple(quasi)),
     )
+
+
+def _questions(settings: PublishedSettings, columns: tuple[str, ...]) -> Questions | None:
+    if settings.resist_downcoding is None:
+        return None
+    return Questions(columns, settings.weights, settings.level_bounds, settings.loss == PRECISION.name)

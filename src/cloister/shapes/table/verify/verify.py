@@ -5,6 +5,7 @@ original, where it is given, is generalized again by looking labels up, and comp
 `escape_name` says: Polars takes some names for patterns, and any name may be that of another column.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,12 +15,13 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import Tally, as_text, concat_tallies
 from cloister.io.columns import as_held
 from cloister.results import Caveat, Checks, Verdict
-from cloister.shapes.table.format.guarantee import Description, Guarantee, OriginalTable, escape_name
+from cloister.shapes.table.format.guarantee import Description, Guarantee, OriginalTable, Questions, escape_name
 from cloister.verification.script import Finding, note
 
 from .assignment import Beneath, bounds_of_patients, check_assignment, find_beneath
 from .classes import COUNT, Reference, ReleasedClasses, natural_order
 from .judge import judge, releasable
+from .questions import find_classes
 from .record_by_record import SAME, ancestors, check_record_by_record, histories, with_patients
 from .rules import is_about_table, name_of, table_holds
 from .statements import detail_kept, find_broken, is_judged
@@ -51,6 +53,8 @@ def verify(
     _check_columns(table.frame, guarantee, checks)
     if checks.failures:
         return checks.verdict(_how(original))
+    if original is None and guarantee.questions is not None:
+        checks.done.append(Caveat("that labels resist downcoding was not checked: it compares with the original"))
     if original is None and findings is not None and all(is_judged(rule, guarantee) for rule in guarantee.rules):
         note(checks, findings)
         return checks.verdict(_how(original))
@@ -100,10 +104,29 @@ def _compare(
         elif beneath is not None:
             check_assignment(beneath, guarantee, checks)
         _check_suppressed(source.tally.n_records - released.n_records, guarantee, checks)
+    if guarantee.questions is not None:
+        _check_questions(classes, guarantee.questions, guarantee.k, source, checks)
     # No keyed id is an original one. Numbers may be: released in order, they say nothing.
     if guarantee.id is not None and not guarantee.numbered and guarantee.id in source.frame.columns:
         same = int(released.frame[guarantee.id].is_in(source.frame[guarantee.id].implode()).sum())
         checks.require(same == 0, "no id of the original is released", f"{same} ids of the original were released")
+
+
+def _check_questions(
+    classes: ReleasedClasses, questions: Questions, k: int, source: OriginalTable, checks: Checks
+) -> None:
+    """Check that the classes are those of questions that leave finer values open."""
+    columns = list(questions.columns)
+    counts = source.tally.count(columns, COUNT)
+    records = Counter(dict(zip(counts.select(map(as_text, counts.select(columns))).rows(), counts[COUNT], strict=True)))
+    expected = find_classes(records, source.hierarchies, questions, k)
+    found = Counter(dict(zip(classes.sizes.select(columns).rows(), classes.sizes[COUNT], strict=True)))
+    differing = len({*expected, *found}) - sum(found[labels] == n for labels, n in expected.items())
+    checks.require(
+        differing == 0,
+        "labels resist downcoding: they are those of questions that leave finer values open",
+        f"{differing} classes are not those of questions that leave finer values open",
+    )
 
 
 def _extremes(released: Tally, guarantee: Guarantee) -> tuple[int, int]:

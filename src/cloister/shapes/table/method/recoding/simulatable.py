@@ -216,11 +216,11 @@ def _answer(columns: Columns, part: Part, column: int, labels: Integers, k: int)
     One part that refuses the column, if no part may get a finer label.
     """
     names, label_of_row = np.unique(labels, return_inverse=True)
+    if names.size == 1:
+        return [part.lower(column)]
     counts = np.bincount(label_of_row, columns.records[part.rows]).astype(np.int64)
     threshold = k + part.n // RECORDS_PER_DOUBT
     is_apart = choose_apart(counts, threshold)
-    if is_apart.all() and names.size == 1:
-        return [part.lower(column)]
     others = Part(part.rows, part.n, part.levels, part.refusals)
     parts = []
     for number in sorted(np.flatnonzero(is_apart).tolist(), key=lambda number: (-counts[number], number)):
