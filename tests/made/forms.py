@@ -59,6 +59,7 @@ def table(draw, folder, n=None):
         (),
         ("--local-recoding",),
         ("--method", "mondrian"),
+        ("--resist-downcoding",),
         ("--method", "cluster"),
         ("--keep-suppressed",),
         mdav,

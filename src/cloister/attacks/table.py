@@ -108,8 +108,13 @@ def _open_reduced(
         ids=None if ids is None else patient_ids(ids, n_patients),
         traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
         predicates=RecordPredicates.of(released, groups, recorded, original),
-        refinement=_refine(frame, promise, source.hierarchies) if manifest.method in LOWEST_LEVELS else None,
+        refinement=_refine(frame, promise, source.hierarchies) if _has_lowest_levels(manifest) else None,
     )
+
+
+def _has_lowest_levels(manifest: TableManifest) -> bool:
+    """Whether classes have the lowest levels at which their records agree: labels that resist downcoding have not."""
+    return manifest.method in LOWEST_LEVELS and manifest.settings.resist_downcoding is None
 
 
 def _refine(frame: pl.DataFrame, promise: Guarantee, hierarchies: Mapping[str, BoundHierarchy]) -> Refinement:

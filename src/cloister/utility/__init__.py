@@ -33,7 +33,7 @@ from .losses import (
 
 __all__ = [
     "ARX", "IYENGAR", "LOSSES", "MEAN_LOSSES", "PAYOUT", "PRECISION", "AttributeLoss", "CountedSets", "Generalized",
-    "Logarithms", "Loss", "QueryErrors", "Reading", "TermSets", "error_histogram", "find_game", "frequent_itemsets", "level_loss",
-    "lost_top_itemsets", "matching_errors", "maximal", "pair_errors", "parse_loss", "payout_lost", "query_errors",
-    "share_within",
+    "Logarithms", "Loss", "QueryErrors", "Reading", "TermSets", "error_histogram", "find_game", "frequent_itemsets",
+    "level_loss", "lost_top_itemsets", "matching_errors", "maximal", "pair_errors", "parse_loss", "payout_lost",
+    "query_errors", "share_within",
 ]  # fmt: skip

@@ -220,9 +220,9 @@ def _check_method(request: TableRequest) -> None:
                 f"Column {column!r} was to be replaced by its {aggregate!r}. It can be {', '.join(AVERAGES)}.",
                 column=column,
             )
-    _check_search(request)
     if request.resist_downcoding:
         _check_open_labels(request)
+    _check_search(request)
     if request.method == MDAV and request.loss.name != IYENGAR.name:
         raise InputError(f"The method {MDAV} minimizes distances, not the loss {request.loss.name}. Leave it out.")
     bounded = [name for name, one in request.quasi_identifiers.items() if (one.lowest, one.highest) != (0, None)]

@@ -104,7 +104,7 @@ def find_classes(
     order = [questions.columns.index(name) for name in names]
     rows = [(tuple(values[place] for place in order), n) for values, n in records.items()]
     found: Counter[tuple[Text, ...]] = Counter()
-    for group in _split(rows, labels, max(k, FEWEST)):
+    for group in split(rows, labels, max(k, FEWEST)):
         shown = dict(zip(names, _labels_of(group.rows[0][0], group.levels, labels), strict=True))
         found[tuple(shown[name] for name in questions.columns)] += group.n
     return found
@@ -114,7 +114,7 @@ def _labels_of(values: tuple[Text, ...], levels: Sequence[int], labels: Sequence
     return tuple(one.of_value[level][value] for value, level, one in zip(values, levels, labels, strict=True))
 
 
-def _split(rows: Rows, labels: Sequence[Labels], k: int) -> Iterator[Group]:
+def split(rows: Rows, labels: Sequence[Labels], k: int) -> Iterator[Group]:
     """Yield the final groups; the largest group is asked first, then the one that was there first."""
     number, highest = count(), [one.highest for one in labels]
     begin: dict[tuple[int, ...], Rows] = {}
