@@ -1,54 +1,98 @@
-"""What labels reveal to somebody who knows the method, by file, method and k.
+"""What labels reveal to somebody who knows the method, and what it costs that nothing follows exactly.
 
-python -m benchmarks.attacks.refinement DATA [--k 2 3 5] [--files adult fars]
+python -m benchmarks.attacks.refinement DATA [--cohorts FOLDER] [--k 2 3 5 11] [--files adult fars] [--json FILE]
 
-DATA is that of `benchmarks.usefulness.tables`. Printed are the coarser labels of classes, how many of them have finer
-counts that follow exactly, the records of these classes, the bits of a label in the mean, and the attack's seconds.
+DATA is that of `benchmarks.usefulness.tables`, FOLDER that of `benchmarks.usefulness.cohorts`. Of each file, method and
+k: the coarser labels of classes, how many of them have finer counts that follow exactly, the records of these classes,
+the bits of a label in the mean, the seconds of the attack; then the losses of labels that resist downcoding.
 """
 
 import argparse
+import json
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 import cloister as cl
+from benchmarks import pages
+from benchmarks.usefulness import cohorts
 from benchmarks.usefulness.tables import File, files, settings_of
 
-ASKED = ("default", "cluster", "mondrian", "local recoding")
+ATTACKED = ("default", "cluster", "mondrian", "local recoding")
+COMPARED = ("resisting", "mondrian, nested", "mondrian", "default")
+Found = dict[str, float | int | str]
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables, and keep what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--k", type=int, nargs="+", default=[2, 3, 5])
+    parser.add_argument("--cohorts", type=Path)
+    parser.add_argument("--k", type=int, nargs="+", default=[2, 3, 5, 11])
     parser.add_argument("--files", nargs="+", default=["adult", "fars"])
+    parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    table = Table("file", "method", "k", "labels", "determined", "share", "records", "bits", "attack, s")
-    for file in (file for file in files(asked.data) if file.name in asked.files):
-        for method, k in ((method, k) for method in ASKED for k in asked.k):
-            table.add_row(file.name, method, str(k), *_attack_file(file, method, k))
-    Console(width=120).print(table)
+    every = files(asked.data)
+    if asked.cohorts is not None:
+        every += [replace(cohorts.read(asked.cohorts, one), name=name) for name, one in cohorts.COHORTS.items()]
+    losses = [_measure_losses(file, k) for k in asked.k for file in every]
+    print(_show_losses(losses), flush=True)
+    chosen = [file for file in every if file.name in asked.files]
+    attacks = [_attack(file, method, k) for file in chosen for method in ATTACKED for k in asked.k]
+    print(_show_attacks(attacks))
+    if asked.json is not None:
+        asked.json.write_text(json.dumps({"losses": losses, "attacks": attacks}, indent=1))
 
 
-def _attack_file(file: File, method: str, k: int) -> list[str]:
+def _protect(file: File, method: str, k: int) -> cl.Release:
+    return cl.protect_table(
+        file.frame, k=k, qi=file.hierarchies, sensitive=["outcome"], accept=["outcome"], **settings_of(file, method)
+    )
+
+
+def _measure_losses(file: File, k: int) -> Found:
+    """Return the loss by method."""
+    found = {method: _protect(file, method, k).manifest.utility.loss for method in COMPARED}
+    return {"file": file.name, "k": k, **found}
+
+
+def _attack(file: File, method: str, k: int) -> Found:
     """Protect a file, and return what the attack finds."""
     with tempfile.TemporaryDirectory() as place:
-        release = cl.protect_table(
-            file.frame, k=k, qi=file.hierarchies, sensitive=["outcome"], accept=["outcome"], **settings_of(file, method)
-        )
-        release.write(Path(place) / "release")
+        _protect(file, method, k).write(Path(place) / "release")
         began = time.perf_counter()
-        given = {"original": file.frame, "hierarchies": file.hierarchies}
-        found = cl.attack(Path(place) / "release", **given).refinement
+        found = cl.attack(Path(place) / "release", original=file.frame, hierarchies=file.hierarchies).refinement
         seconds = time.perf_counter() - began
     assert found is not None
-    share = f"{found.determined / max(1, found.labels):.1%}"
-    counts = [f"{found.labels:,}", f"{found.determined:,}", share, f"{found.records:,}"]
-    return [*counts, f"{found.bits:.2f}", f"{seconds:.1f}"]
+    return {"file": file.name, "method": method, "k": k, **asdict(found), "seconds": seconds}
+
+
+def _show_losses(losses: Sequence[Found]) -> str:
+    heads = ["file", "k", *COMPARED, f"{COMPARED[0]} / {COMPARED[1]}"]
+    rows = [[one["file"], one["k"], *(f"{one[name]:.3f}" for name in COMPARED), f"{_ratio(one):.2f}"] for one in losses]
+    return pages.table(heads, rows)
+
+
+def _ratio(one: Found) -> float:
+    return float(one[COMPARED[0]]) / float(one[COMPARED[1]])
+
+
+def _show_attacks(attacks: Sequence[Found]) -> str:
+    heads = ["file", "method", "k", "coarser labels", "follow exactly", "share", "records", "bits", "attack, s"]
+    rows = [
+        [
+            *(one[name] for name in ("file", "method", "k")),
+            *(f"{one[name]:,}" for name in ("labels", "determined")),
+            pages.share(float(one["determined"]) / max(1.0, float(one["labels"]))),
+            f"{one['records']:,}",
+            f"{one['bits']:.2f}",
+            f"{one['seconds']:.1f}",
+        ]
+        for one in attacks
+    ]
+    return pages.table(heads, rows)
 
 
 if __name__ == "__main__":

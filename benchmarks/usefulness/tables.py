@@ -46,6 +46,8 @@ METHODS: dict[str, dict[str, object]] = {
     "local recoding": {"local_recoding": True},
     "mondrian": {"method": "mondrian"},
     "cluster": {"method": "cluster"},
+    "mondrian, nested": {"method": "mondrian", "intervals": "nested"},
+    "resisting": {"resist_downcoding": True},
 }
 
 

@@ -27,10 +27,7 @@ def tables(domains: Sequence[int], n: int) -> Iterator[Counter[Row]]:
 
 
 def find_determined(
-    domains: Sequence[int],
-    n: int,
-    maps: Sequence[Sequence[Sequence[int]]],
-    protect: Callable[[Counter[Row]], Assigned],
+    domains: Sequence[int], n: int, maps: Sequence[Sequence[Sequence[int]]], protect: Callable[[Counter[Row]], Assigned]
 ) -> tuple[int, int, list[tuple[Class, int]]]:
     """Return how many tables there are, how many coarser labels of classes, and those whose finer counts follow.
 
@@ -39,7 +36,8 @@ def find_determined(
     """
     possible: dict[frozenset, dict[tuple[Class, int], set]] = defaultdict(lambda: defaultdict(set))
     n_tables = 0
-    for n_tables, table in enumerate(tables(domains, n), start=1):
+    for table in tables(domains, n):
+        n_tables += 1
         sizes: Counter[Class] = Counter()
         finer: dict[tuple[Class, int], Counter] = defaultdict(Counter)
         for row, shown, number in protect(table):

@@ -12,7 +12,7 @@ from tests.made.examples import examples
 from tests.oracles.downcoding import find_determined
 
 from cloister.shapes.table.method.recoding import simulatable
-from cloister.shapes.table.method.recoding.simulatable import Columns, split_simulatably
+from cloister.shapes.table.method.recoding.simulatable import CodedColumns, split_simulatably
 from cloister.shapes.table.verify import questions
 
 HIERARCHIES = {
@@ -51,7 +51,7 @@ def columns_of(names, table):
     codes = np.array(rows, dtype=np.int64).reshape(len(rows), len(names)).T
     lowest, highest = np.zeros(len(names), dtype=np.int64), np.array([len(one) - 1 for one in maps])
     records = np.array([table[row] for row in rows], dtype=np.int64)
-    return rows, maps, losses, Columns(codes, records, maps, losses, lowest, highest)
+    return rows, maps, losses, CodedColumns(codes, records, maps, losses, lowest, highest)
 
 
 def protecting(names, k):
@@ -154,7 +154,5 @@ def labels_of(levels, losses):
     """The labels of a column as the verifier takes them; a label is its level and its number there."""
     named = [{value: (level, int(label)) for value, label in enumerate(one)} for level, one in enumerate(levels)]
     places = [{label: place for place, label in enumerate(dict.fromkeys(one.values()))} for one in named]
-    lost = [
-        {one[value]: float(loss) for value, loss in enumerate(own)} for one, own in zip(named, losses, strict=True)
-    ]
-    return questions.Labels(named, places, lost, 0, len(levels) - 1)
+    lost = [{one[value]: float(loss) for value, loss in enumerate(own)} for one, own in zip(named, losses, strict=True)]
+    return questions.ColumnLabels(named, places, lost, 0, len(levels) - 1)

@@ -96,6 +96,8 @@ def _open_reduced(
         for column, text in recorded.items()
         if manifest.role(column) == "sensitive"
     ]
+    # labels that resist downcoding are not the lowest at which their records agree
+    has_lowest_levels = manifest.method in LOWEST_LEVELS and promise.questions is None
     return OpenedRelease(
         shape="table",
         method=manifest.method,
@@ -108,13 +110,8 @@ def _open_reduced(
         ids=None if ids is None else patient_ids(ids, n_patients),
         traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
         predicates=RecordPredicates.of(released, groups, recorded, original),
-        refinement=_refine(frame, promise, source.hierarchies) if _has_lowest_levels(manifest) else None,
+        refinement=_refine(frame, promise, source.hierarchies) if has_lowest_levels else None,
     )
-
-
-def _has_lowest_levels(manifest: TableManifest) -> bool:
-    """Whether classes have the lowest levels at which their records agree: labels that resist downcoding have not."""
-    return manifest.method in LOWEST_LEVELS and manifest.settings.resist_downcoding is None
 
 
 def _refine(frame: pl.DataFrame, promise: Guarantee, hierarchies: Mapping[str, BoundHierarchy]) -> Refinement:

@@ -411,11 +411,7 @@ def guarantee_of(manifest: TableSections) -> Guarantee:
         recoded={} if manifest.method == FULL_DOMAIN else used,
         averaged=dict(manifest.averages()),
         tops={name: manifest.utility.columns[name].top for name in quasi},
-        questions=_questions(settings, tuple(quasi)),
+        questions=None
+        if settings.resist_downcoding is None
+        else Questions(tuple(quasi), settings.weights, settings.level_bounds, settings.loss == PRECISION.name),
     )
-
-
-def _questions(settings: PublishedSettings, columns: tuple[str, ...]) -> Questions | None:
-    if settings.resist_downcoding is None:
-        return None
-    return Questions(columns, settings.weights, settings.level_bounds, settings.loss == PRECISION.name)

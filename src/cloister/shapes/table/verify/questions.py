@@ -22,7 +22,7 @@ SHARE_OF_DOUBT = 1000  # records of a part for each record more that is asked of
 
 
 @dataclass(frozen=True)
-class Labels:
+class ColumnLabels:
     """The labels of one column by level: of each value, their order, what they lose; and the levels allowed."""
 
     of_value: Sequence[Mapping[Text, Text]]
@@ -32,7 +32,7 @@ class Labels:
     highest: int
 
     @classmethod
-    def of(cls, hierarchy: BoundHierarchy, questions: Questions, column: str) -> "Labels":
+    def of(cls, hierarchy: BoundHierarchy, questions: Questions, column: str) -> "ColumnLabels":
         """Read them off a bound hierarchy."""
         lowest, highest = questions.bounds.get(column, (0, None))
         weight = questions.weights.get(column, 1.0) / sum(
@@ -54,7 +54,7 @@ class Labels:
 
 
 @dataclass
-class Hidden:
+class HiddenRows:
     """What is hidden since a column was asked in vain: its frequent label, and how much of the rest is known."""
 
     frequent: tuple[Text] | None
@@ -68,12 +68,12 @@ class Hidden:
 class Vain:
     """A question asked in vain, and whether it was again within."""
 
-    hidden: Hidden
+    hidden: HiddenRows
     again: bool = False
 
 
 @dataclass
-class Group:
+class AskedRows:
     """Rows with the same label in each column."""
 
     rows: Rows
@@ -86,10 +86,10 @@ class Group:
         """Its records."""
         return sum(n for _, n in self.rows)
 
-    def part(self, rows: Rows, finer: int | None) -> "Group":
+    def part(self, rows: Rows, finer: int | None) -> "AskedRows":
         """Return these of its rows, at the next finer level of a column if one is named."""
         vain = {column: one for column, one in self.vain.items() if column != finer}
-        return Group(rows, [level - (column == finer) for column, level in enumerate(self.levels)], vain)
+        return AskedRows(rows, [level - (column == finer) for column, level in enumerate(self.levels)], vain)
 
 
 def find_classes(
@@ -100,7 +100,7 @@ def find_classes(
     ``records``: of each combination of values in that order
     """
     names = sorted(questions.columns, key=str.encode)
-    labels = [Labels.of(hierarchies[name], questions, name) for name in names]
+    labels = [ColumnLabels.of(hierarchies[name], questions, name) for name in names]
     order = [questions.columns.index(name) for name in names]
     rows = [(tuple(values[place] for place in order), n) for values, n in records.items()]
     found: Counter[tuple[Text, ...]] = Counter()
@@ -110,11 +110,11 @@ def find_classes(
     return found
 
 
-def _labels_of(values: tuple[Text, ...], levels: Sequence[int], labels: Sequence[Labels]) -> tuple[Text, ...]:
+def _labels_of(values: tuple[Text, ...], levels: Sequence[int], labels: Sequence[ColumnLabels]) -> tuple[Text, ...]:
     return tuple(one.of_value[level][value] for value, level, one in zip(values, levels, labels, strict=True))
 
 
-def split(rows: Rows, labels: Sequence[Labels], k: int) -> Iterator[Group]:
+def split(rows: Rows, labels: Sequence[ColumnLabels], k: int) -> Iterator[AskedRows]:
     """Yield the final groups; the largest group is asked first, then the one that was there first."""
     number, highest = count(), [one.highest for one in labels]
     begin: dict[tuple[int, ...], Rows] = {}
@@ -122,7 +122,7 @@ def split(rows: Rows, labels: Sequence[Labels], k: int) -> Iterator[Group]:
         shown = _labels_of(values, highest, labels)
         places = tuple(one.place[one.highest][label] for one, label in zip(labels, shown, strict=True))
         begin.setdefault(places, []).append((values, n))
-    groups = [Group(begin[places], list(highest)) for places in sorted(begin)]
+    groups = [AskedRows(begin[places], list(highest)) for places in sorted(begin)]
     waiting = [(-group.n, next(number), group) for group in groups if group.n >= k]
     heapq.heapify(waiting)
     while waiting:
@@ -134,7 +134,7 @@ def split(rows: Rows, labels: Sequence[Labels], k: int) -> Iterator[Group]:
             heapq.heappush(waiting, (-part.n, next(number), part))
 
 
-def _ask(group: Group, labels: Sequence[Labels], k: int) -> list[Group]:
+def _ask(group: AskedRows, labels: Sequence[ColumnLabels], k: int) -> list[AskedRows]:
     """Return the parts of a group; none if it stays as it is."""
     shown = _labels_of(group.rows[0][0], group.levels, labels)
     lost = [one.loss[level][label] for one, level, label in zip(labels, group.levels, shown, strict=True)]
@@ -153,7 +153,7 @@ def _ask(group: Group, labels: Sequence[Labels], k: int) -> list[Group]:
     return []
 
 
-def _ask_again(group: Group, column: int, finer: Mapping[Text, Text]) -> list[Group]:
+def _ask_again(group: AskedRows, column: int, finer: Mapping[Text, Text]) -> list[AskedRows]:
     """Ask whether all records have the frequent label, unless an answer could settle how many have not."""
     vain, n = group.vain[column], group.n
     hidden = vain.hidden
@@ -171,7 +171,9 @@ def _ask_again(group: Group, column: int, finer: Mapping[Text, Text]) -> list[Gr
     return []
 
 
-def _ask_first(group: Group, column: int, finer: Mapping[Text, Text], place: Mapping[Text, int], k: int) -> list[Group]:
+def _ask_first(
+    group: AskedRows, column: int, finer: Mapping[Text, Text], place: Mapping[Text, int], k: int
+) -> list[AskedRows]:
     """Ask which finer labels have enough records."""
     by_label: dict[Text, Rows] = {}
     for values, n in group.rows:
@@ -190,7 +192,7 @@ def _ask_first(group: Group, column: int, finer: Mapping[Text, Text], place: Map
     kept = [row for label in together for row in by_label[label]]
     frequent = max(together, key=lambda label: counts[label])
     n = sum(counts[label] for label in together)
-    hidden = Hidden((frequent,) if counts[frequent] >= limit else None, limit, min(limit - 1, n - limit), n)
+    hidden = HiddenRows((frequent,) if counts[frequent] >= limit else None, limit, min(limit - 1, n - limit), n)
     rest = group if not parts else group.part(kept, None)
     rest.vain[column] = Vain(hidden)
     rest.known.add(column)

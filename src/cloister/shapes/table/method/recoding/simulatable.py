@@ -40,7 +40,7 @@ RECORDS_PER_DOUBT = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class CodedColumns:
     """Distinct rows of a table as numbers.
 
     Attributes
@@ -105,7 +105,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class AskedPart:
     """Rows that share a label in every column: its level, refusals by column, and columns not to be asked again."""
 
     rows: Integers
@@ -114,18 +114,18 @@ class Part:
     refusals: dict[int, Refusal] = field(default_factory=dict)
     refused: frozenset[int] = frozenset()
 
-    def lower(self, column: int) -> "Part":
+    def lower(self, column: int) -> "AskedPart":
         """Return the part at the next lower level of a column, at which its rows agree as well."""
         levels = (*self.levels[:column], self.levels[column] - 1, *self.levels[column + 1 :])
         kept = {other: one for other, one in self.refusals.items() if other != column}
         return replace(self, levels=levels, refusals=kept, refused=self.refused - {column})
 
-    def after_refusal(self, column: int, refusal: Refusal) -> "Part":
+    def after_refusal(self, column: int, refusal: Refusal) -> "AskedPart":
         """Return the part after it was asked in vain."""
         return replace(self, refusals={**self.refusals, column: refusal}, refused=self.refused | {column})
 
 
-def split_simulatably(columns: Columns, k: int) -> list[Part]:
+def split_simulatably(columns: CodedColumns, k: int) -> list[AskedPart]:
     """Return the classes of a table, for each its rows and levels; see the head of this module.
 
     Rows whose labels at the highest levels allowed have fewer than k records are in no class.
@@ -133,7 +133,7 @@ def split_simulatably(columns: Columns, k: int) -> list[Part]:
     Examples
     --------
     >>> ten = np.array([[0, 1, 2], [0, 0, 1]]), np.array([6, 6, 1]), [np.array([[0, 1, 2], [0, 0, 0]])] * 2
-    >>> table = Columns(*ten, [np.array([[0.0] * 3, [1.0] * 3])] * 2, np.zeros(2, int), np.ones(2, int))
+    >>> table = CodedColumns(*ten, [np.array([[0.0] * 3, [1.0] * 3])] * 2, np.zeros(2, int), np.ones(2, int))
     >>> [(part.n, part.levels) for part in split_simulatably(table, 3)]
     [(7, (1, 1)), (6, (0, 1))]
     """
@@ -164,7 +164,7 @@ def partition_simulatably(recoding: TableRecoding) -> Partition:
         maps.append(labels)
         # Rounded, so that equal losses are equal however they came about.
         losses.append(np.round(costs.weight[column] * leaves / costs.domain[column], 12))
-    columns = Columns(codes, task.rows.records, maps, losses, recoding.problem.lowest, recoding.problem.highest)
+    columns = CodedColumns(codes, task.rows.records, maps, losses, recoding.problem.lowest, recoding.problem.highest)
     classes = split_simulatably(columns, task.threshold.k)
     class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
     for number, part in enumerate(classes):
@@ -173,7 +173,7 @@ def partition_simulatably(recoding: TableRecoding) -> Partition:
     return Partition(class_of_row, np.array(levels, dtype=np.int64).reshape(-1, codes.shape[0]))
 
 
-def _highest_parts(columns: Columns, k: int) -> Iterator[Part]:
+def _highest_parts(columns: CodedColumns, k: int) -> Iterator[AskedPart]:
     rows = np.arange(columns.records.size)
     levels = tuple(columns.highest.tolist())
     keys = [columns.labels(column, level, rows) for column, level in enumerate(levels)]
@@ -183,10 +183,10 @@ def _highest_parts(columns: Columns, k: int) -> Iterator[Part]:
         own = rows[group == number]
         n = int(columns.records[own].sum())
         if n >= k:
-            yield Part(own, n, levels)
+            yield AskedPart(own, n, levels)
 
 
-def _ask(columns: Columns, part: Part, k: int) -> list[Part] | None:
+def _ask(columns: CodedColumns, part: AskedPart, k: int) -> list[AskedPart] | None:
     """Ask about one column after the other, by what their labels lose, until one is split; None if none is."""
     values = columns.codes[:, part.rows[0]].tolist()
     prices = [-columns.losses[column][level][values[column]] for column, level in enumerate(part.levels)]
@@ -210,7 +210,7 @@ def _ask(columns: Columns, part: Part, k: int) -> list[Part] | None:
     return None
 
 
-def _answer(columns: Columns, part: Part, column: int, labels: Integers, k: int) -> list[Part]:
+def _answer(columns: CodedColumns, part: AskedPart, column: int, labels: Integers, k: int) -> list[AskedPart]:
     """Return the parts with a finer label of a column and, last, the others at the label that they have.
 
     One part that refuses the column, if no part may get a finer label.
@@ -221,7 +221,7 @@ def _answer(columns: Columns, part: Part, column: int, labels: Integers, k: int)
     counts = np.bincount(label_of_row, columns.records[part.rows]).astype(np.int64)
     threshold = k + part.n // RECORDS_PER_DOUBT
     is_apart = choose_apart(counts, threshold)
-    others = Part(part.rows, part.n, part.levels, part.refusals)
+    others = AskedPart(part.rows, part.n, part.levels, part.refusals)
     parts = []
     for number in sorted(np.flatnonzero(is_apart).tolist(), key=lambda number: (-counts[number], number)):
         own = replace(others, rows=part.rows[label_of_row == number], n=int(counts[number]))
@@ -264,8 +264,11 @@ def choose_apart(counts: Integers, threshold: int) -> NDArray[np.bool_]:
     together = _with_rare(counts[frequent], rare)
     n = int(counts[frequent[together]]) + rare
     others = np.delete(counts[frequent], together)
-    if n > others.min() and not _has_doubt(others, n, threshold):
-        return nobody
+    if n > others.min():
+        # Together is the first label, and with more rare records it would be as well: with one less than the most?
+        fewer = min(threshold - 1, n - threshold) - 1
+        if fewer < 1 or _with_rare(np.append(n - fewer, others), fewer) != 0:
+            return nobody
     is_frequent[frequent[together]] = False
     return is_frequent
 
@@ -274,14 +277,3 @@ def _with_rare(counts: Integers, rare: int) -> int:
     """Return which of the frequent labels stays with the rare ones."""
     smallest = int(counts.argmin())
     return smallest if counts[smallest] + rare <= np.delete(counts, smallest).min() else 0
-
-
-def _has_doubt(others: Integers, n: int, threshold: int) -> bool:
-    """Return whether two or more numbers of rare records are possible, where the first label is not the smallest.
-
-    ``others``: records of each part; ``n``: records that stay together. More rare records are possible if some are, so
-    that the second highest number decides.
-    """
-    rare = min(threshold - 1, n - threshold) - 1
-    counts = np.append(n - rare, others)
-    return rare >= 1 and _with_rare(counts, rare) == 0
