@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, name_few
+from cloister.errors import InputError, name_few, setting
 from cloister.io import EventSource, Source, as_text, from_native
 from cloister.io.columns import check_columns, nearest_column
 from cloister.kernels.compiling import say_first_call
@@ -26,7 +26,7 @@ from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import USUAL, parse_threshold
 from cloister.risk.safe_harbor import CENSUSES, EVERY
 from cloister.settings.checking import check_arguments
-from cloister.settings.constraints import COLUMNS, Described, Interval, OneOf, check_value
+from cloister.settings.constraints import COLUMN, COLUMNS, Described, Interval, OneOf, check_value
 from cloister.settings.run_options import SEED, THREADS, K
 from cloister.shapes.claims.format.data import PATIENT as NUMBER
 from cloister.shapes.claims.format.data import Claims
@@ -50,6 +50,7 @@ def assess(
     threshold: float | str | None = None,
     population: object = None,
     sampling_fraction: Annotated[float | None, Interval(float, 0, 1, closed="right")] = None,
+    sampling_weights: Annotated[str | None, COLUMN] = None,
     largest_unique: Annotated[int | None, Interval(int, 1)] = None,
     zip_census: Annotated[str | None, OneOf(*CENSUSES)] = None,
     m: Annotated[Sequence[int] | None, Described("a list of whole numbers")] = None,
@@ -70,6 +71,7 @@ def assess(
     population : of a table: a table of all people that the patients may be among, patients included, with the
         quasi-identifiers
     sampling_fraction : of a table, instead: the share of the population that the patients are, as a random sample
+    sampling_weights : of a table, instead: the column that says how many people each record of a survey represents
     largest_unique : of a table: sets of up to so many columns are looked at for special uniques; 3 by default, fewer
         where that would take long
     zip_census : of a table: lists of small ZIP areas of the census ``"2000"``, ``"2010"`` or ``"both"``; both
@@ -103,6 +105,7 @@ def assess(
         "threshold": threshold,
         "population": population,
         "sampling_fraction": sampling_fraction,
+        "sampling_weights": sampling_weights,
         "largest_unique": largest_unique,
         "zip_census": zip_census,
         "threads": threads,
@@ -123,8 +126,6 @@ def assess(
         return assess_trajectories(data, attackers)
     if isinstance(data, Claims):
         return assess_claims(data, attackers)
-    if population is not None and sampling_fraction is not None:
-        raise InputError("Give either a population table or a sampling fraction, not both.")
     people = None if population is None else from_native(population).frame
     return assess_frame(
         from_native(data).frame,
@@ -132,6 +133,7 @@ def assess(
         threshold=USUAL if threshold is None else threshold,
         population=people,
         fraction=sampling_fraction,
+        weights=sampling_weights,
         largest_unique=largest_unique,
         census=zip_census or EVERY,
         threads=threads,
@@ -143,6 +145,20 @@ def assess_codes(codes: CodeSets, known: Sequence[int], k: int, seed: int) -> Co
     return CodesAssessment(partial_knowledge(codes.offsets, codes.items, known=known, k=k, seed=seed))
 
 
+def _read_weights(frame: pl.DataFrame, column: str, name: str) -> NDArray[np.float64]:
+    """Return the weights of all records as numbers above 0."""
+    check_columns([column], frame.columns, name)
+    numbers = frame[column].cast(pl.Float64, strict=False)
+    wrong = len(numbers) - int((numbers.is_finite() & (numbers > 0)).sum())
+    if wrong:
+        raise InputError(
+            f"{wrong} of {len(numbers)} sampling weights in column {column!r} are no numbers above 0. Correct them, or "
+            "remove these records.",
+            column=column,
+        )
+    return numbers.to_numpy()
+
+
 def assess_frame(
     frame: pl.DataFrame,
     quasi_identifiers: Sequence[str],
@@ -150,6 +166,7 @@ def assess_frame(
     threshold: float | str,
     population: pl.DataFrame | None,
     fraction: float | None,
+    weights: str | None,
     largest_unique: int | None,
     census: str,
     threads: int | None,
@@ -167,7 +184,18 @@ def assess_frame(
     if population is not None:
         check_columns(quasi_identifiers, population.columns, population_name)
         people = pl.DataFrame([as_text(population[column]) for column in quasi_identifiers])
-    if (people is not None or fraction is not None) and not quasi_identifiers:
+    known = [one for one in (population, fraction, weights) if one is not None]
+    if len(known) > 1:
+        raise InputError(
+            "Give one of ",
+            setting("population"),
+            ", ",
+            setting("sampling_fraction"),
+            " and ",
+            setting("sampling_weights"),
+            ".",
+        )
+    if known and not quasi_identifiers:
         raise InputError("What is known of the population means nothing without quasi-identifiers. Name them.")
     if threads is not None:
         check_value("threads", threads, THREADS)
@@ -178,6 +206,7 @@ def assess_frame(
         threshold=parse_threshold(threshold),
         people=people,
         fraction=fraction,
+        weights=None if weights is None else _read_weights(frame, weights, name),
         largest_unique=largest_unique,
         census=census,
         threads=available_cores() if threads is None else threads,

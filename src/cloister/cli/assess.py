@@ -38,8 +38,6 @@ SHOWN = 3
 
 def assess_table(options: AssessTableOptions) -> None:
     """Assess a table."""
-    if options.population is not None and options.sampling_fraction is not None:
-        raise InputError("Give either --population or --sampling-fraction, not both.")
     source = read_table(options.data, **how_read(options))
     if source.format == "csv":
         check_header(source.frame, source.name)
@@ -56,6 +54,7 @@ def assess_table(options: AssessTableOptions) -> None:
         threshold=options.threshold,
         population=None if people is None else people.frame,
         fraction=options.sampling_fraction,
+        weights=options.sampling_weights,
         largest_unique=options.largest_unique,
         census=options.zip_census,
         threads=options.threads,

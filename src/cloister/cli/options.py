@@ -66,6 +66,9 @@ class AssessTableOptions(AssessOptions):
     sampling_fraction: Annotated[
         float | None, Help("Instead of a population: the patients as a share of it (random sample).", "SHARE")
     ] = None
+    sampling_weights: Annotated[
+        str | None, Help("Instead of both: column that says how many people a record of a survey represents.", "COLUMN")
+    ] = None
     threshold: Annotated[str, Help("Acceptable risk: a number, hhp (0.05) or ema (0.09).", "RISK")] = "0.2"
     largest_unique: Annotated[
         int | None,

@@ -14,7 +14,7 @@ from cloister.results import Risk
 
 from .identifiers import CLASSES
 from .partial_knowledge import PartialKnowledge, partial_knowledge
-from .prosecutor import PopulationRisk, counted_risk, estimated_risk, group, measure_risk
+from .prosecutor import PopulationRisk, counted_risk, estimated_risk, group, measure_risk, weighted_risk
 from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
 from .special_uniques import SpecialUniques, allowed_largest, find_special_uniques
 
@@ -111,6 +111,7 @@ def assess_table(
     threshold: float,
     people: pl.DataFrame | None = None,
     fraction: float | None = None,
+    weights: NDArray[np.float64] | None = None,
     largest_unique: int | None = None,
     census: str = EVERY,
     threads: int = 1,
@@ -120,7 +121,8 @@ def assess_table(
     Parameters
     ----------
     frame, texts : the table in its types and as text; at least one record
-    people, fraction : what the patients are a part of, if known: all people as text, or the fraction that was sampled
+    people, fraction, weights : what the patients are a part of, if known: all people as text, the fraction that was
+        sampled, or (n_records,) for how many people each record is
     """
     findings = look_for_identifiers(frame, texts, census=census)
     if not quasi_identifiers:
@@ -131,6 +133,8 @@ def assess_table(
         against = counted_risk(grouped, texts, people, threshold)
     elif fraction is not None:
         against = estimated_risk(grouped, fraction, threshold)
+    elif weights is not None:
+        against = weighted_risk(grouped, weights, threshold)
     return TableAssessment(
         len(texts),
         tuple(quasi_identifiers),

@@ -119,6 +119,7 @@ Numbers = NDArray[np.float64]
 
 SUMMED = 100_000  # people of a class up to which probabilities are added up; 1 / F is less than 0.00001 beyond
 LARGE = 50  # from so many records on, 1 / F is computed from mean and variance of F
+FEW = 20  # so by weights, where the function of fewer records is exact
 
 
 def expected_reciprocals(sample: Sample, model: str) -> Numbers:
@@ -291,17 +292,66 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
             "The sampling fraction is above 0 and at most 1, and not so small that the population would have more "
             f"than {MOST_PEOPLE:,} people."
         )
-    people = max(grouped.n_records, round(grouped.n_records / fraction))
-    sizes, classes = np.unique(grouped.sizes, return_counts=True)
+    return _risk_of_sample(grouped, max(grouped.n_records, round(grouped.n_records / fraction)), threshold)
+
+
+def weighted_risk(grouped: GroupedRecords, weights: Numbers, threshold: float) -> PopulationRisk:
+    """Return the risk if each record was sampled for as many people as its weight says, as surveys state it.
+
+    The population has as many people as the weights add up to, and its uniques are estimated as for a random sample of
+    it. The risk of a class is the larger of what that model expects and what the weights of the class do: few people
+    stand behind records of small weights.
+
+    ``weights``: (n_records,) above 0, in the order of the records
+
+    References
+    ----------
+    Benedetti, Franconi (1998), "Statistical and technological solutions for controlled data dissemination": given its f
+    records, a class has F people by a negative binomial distribution, with p = f / sum of its weights.
+    """
+    total = float(weights.sum())
+    if not grouped.n_records <= total <= MOST_PEOPLE:
+        raise InputError(
+            f"The weights add up to {total:,.0f} people for {grouped.n_records:,} records. Give weights that say how "
+            f"many people each record represents, which add up to the population, at most {MOST_PEOPLE:,} people."
+        )
+    people = np.bincount(grouped.labels, weights, minlength=grouped.sizes.size).astype(np.float64)
+    return _risk_of_sample(grouped, round(total), threshold, reciprocals_by_weights(grouped.sizes, people))
+
+
+def reciprocals_by_weights(sizes: NDArray[np.int64], people: Numbers) -> Numbers:
+    """Return the expectation of 1 / F of classes by their records and the sums of their weights, shape (n_classes,).
+
+    F is negative binomial with p = f / sum of the weights: p / f 2F1(1, 1; f + 1; 1 - p), from 20 records on by mean
+    and variance of F (at most 0.3% less).
+
+    Examples
+    --------
+    >>> reciprocals_by_weights(np.array([1, 1, 2]), np.array([1.0, 2.0, 8.0])).round(4).tolist()
+    [1.0, 0.6931, 0.1793]
+    """
+    from scipy.special import hyp2f1
+
+    p = np.minimum(1.0, sizes / people)
+    few = np.minimum(sizes, FEW)
+    found: Numbers = p / sizes * np.where(sizes < FEW, hyp2f1(1, 1, few + 1, 1 - p), 1 + (1 - p) / sizes)
+    return found
+
+
+def _risk_of_sample(
+    grouped: GroupedRecords, people: int, threshold: float, at_least: Numbers | float = 0.0
+) -> PopulationRisk:
+    """The risk in a population of so many people; ``at_least``: of each class, by what else is known of it."""
+    sizes, place, classes = np.unique(grouped.sizes, return_inverse=True, return_counts=True)
     sample = Sample(sizes, classes, people)
     interval = uniqueness_interval(sample)
     uniques = interval.estimates
     # the rule of Dankar et al.
     many = sample.fraction > LARGEST_FRACTION_OF_PITMAN
     chosen = min("snb", "zayatz", key=uniques.__getitem__) if many else "pitman"
-    expected = expected_reciprocals(sample, chosen)
-    marketer = float((classes * sizes * expected).sum() / grouped.n_records)
-    above = _share_above(sizes * classes, expected, threshold)
+    expected = np.maximum(expected_reciprocals(sample, chosen)[place], at_least)
+    marketer = float((grouped.sizes * expected).sum() / grouped.n_records)
+    above = _share_above(grouped.sizes, expected, threshold)
     unsolved = tuple(name for name in ("pitman", "snb") if sample.fraction < 1 and parameters(sample, name) is None)
     highest = float(expected.max())
     return PopulationRisk("estimated", people, highest, marketer, above, marketer, uniques, chosen, unsolved, interval)

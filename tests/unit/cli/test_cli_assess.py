@@ -136,7 +136,7 @@ def test_settings_of_the_other_shape_are_refused(place):
         cl.assess(codes, qi=["age"], threshold=0.1)
     with pytest.raises(cl.InputError, match="no records"):
         cl.assess(frame.clear(), qi=["age"])
-    with pytest.raises(cl.InputError, match="Give either"):
+    with pytest.raises(cl.InputError, match="Give one of"):
         cl.assess(frame, qi=["age"], population=frame, sampling_fraction=0.1)
 
 
