@@ -107,12 +107,16 @@ def test_every_run_tries_more_than_ten_thousand_tables():
     assert sum(n_possible(names, n) for names, n, more in SMALL if more == 1000) > 10_000
 
 
-@pytest.mark.parametrize(("attribute", "value"), [("LEAST_K", 2), ("choose_apart", None)])
-def test_the_enumeration_finds_what_a_careless_method_gives_away(attribute, value, monkeypatch):
+def _all_frequent(counts, threshold):
+    """Every frequent label apart, however few records remain."""
+    return (counts >= threshold) & (counts[counts < threshold].sum() != 1)
+
+
+@pytest.mark.parametrize(("k", "choose"), [(2, simulatable.choose_apart), (3, _all_frequent)])
+def test_the_enumeration_finds_what_a_careless_method_gives_away(k, choose, monkeypatch):
     """With classes of two, or with every frequent label apart whatever remains, some counts follow exactly."""
-    careless = value or (lambda counts, threshold: (counts >= threshold) & (counts[counts < threshold].sum() != 1))
-    monkeypatch.setattr(simulatable, attribute, careless)
-    found = [determined((name,), n, 2)[2] for name in ("two", "three") for n in range(2, 8)]
+    monkeypatch.setattr(simulatable, "choose_apart", choose)
+    found = [determined((name,), n, k)[2] for name in ("two", "three") for n in range(2, 8)]
 
     assert sum(map(len, found)) > 0
 
@@ -120,7 +124,7 @@ def test_the_enumeration_finds_what_a_careless_method_gives_away(attribute, valu
 @given(
     names=st.lists(st.sampled_from(sorted(HIERARCHIES)), min_size=1, max_size=4),
     seed=st.integers(0, 2**32),
-    k=st.integers(2, 6),
+    k=st.integers(3, 6),
     more=st.sampled_from([1000, 20, 5]),
 )
 @examples(400)
@@ -139,7 +143,7 @@ def test_the_verifier_asks_the_same_questions(names, seed, k, more):
         rows, maps, losses, _ = columns_of(names, table)
         shuffled = [(row, table[row]) for row in rows]
         random.Random(seed).shuffle(shuffled)
-        groups = questions.split(shuffled, [labels_of(*one) for one in zip(maps, losses, strict=True)], max(k, 3))
+        groups = questions.split(shuffled, [labels_of(*one) for one in zip(maps, losses, strict=True)], k)
         expected = Counter()
         for group in groups:
             row = group.rows[0][0]

@@ -190,7 +190,7 @@ class TableSettings:
         bool,
         Help(
             "Choose labels so that at least two distributions of finer values stay possible in every class, even for "
-            "those who know the method. With --method mondrian and k alone; classes have 3 records or more."
+            "those who know the method. With --method mondrian, k of 3 or more and no other rule."
         ),
         Key(),
     ] = False

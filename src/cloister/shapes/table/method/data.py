@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy, Intervals, QuantileHierarchy
+from cloister.hierarchy.stated_leaves import state_leaves
 from cloister.io import Tally
 from cloister.privacy import ClassRule, KPatients, PositivePayout, PrivacyRule, least_group
 from cloister.results import SearchResult
@@ -109,6 +110,16 @@ class TableRequest(TableSettings):
     def weights_of(self, columns: Sequence[str]) -> list[float]:
         """Return the weight of each column."""
         return [float(self.weights.get(column, 1.0)) for column in columns]
+
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
+        """Return the hierarchy of a quasi-identifier, bound to these distinct values.
+
+        Where labels resist downcoding, its leaves are those that it states itself: losses that count values which occur
+        would say what labels hide.
+        """
+        hierarchy = self.quasi_identifiers[column].hierarchy
+        bound = hierarchy.bind(column, values)
+        return state_leaves(bound, hierarchy) if self.resist_downcoding else bound
 
     @property
     def columns_to_join(self) -> tuple[str, ...]:

@@ -116,10 +116,7 @@ def encode_columns(table: Tally, roles: Mapping[str, Role], request: TableReques
     packed_columns = with_packed(frame.select(*columns, *sensitive), [*columns, *sensitive])
     frame = frame.with_columns(packed_columns.select(columns))
     texts = {column: as_held(frame[column]) for column in columns}
-    hierarchies = {
-        column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))
-        for column in columns
-    }
+    hierarchies = {column: request.bind(column, distinct_values(texts[column])) for column in columns}
     request = replace(request, rules=tuple(rule.in_sample(table.n_records) for rule in request.rules))
     names = sorted(columns, key=lambda name: name.encode())
     populations = {str(rule.name): population_texts(rule, names) for rule in populations_in(request.rules)}

@@ -102,10 +102,7 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
     is_masked = must_mask(protected.suppressed, k)
     suppressed = k - 1 if is_masked else protected.suppressed
     originals, released = table.tally.gather(protected.originals.drop_nulls()), protected.released()
-    bound = {
-        name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals.frame[name]))
-        for name in table.hierarchies
-    }
+    bound = {name: request.bind(name, distinct_values(originals.frame[name])) for name in table.hierarchies}
     hierarchies = with_joined(bound, protected, request)
     is_averaged = request.method == MDAV  # whose losses look within classes
     columns = [

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Unpack
 
-from cloister.errors import InputError, WrongValue, setting
+from cloister.errors import InputError, NamedSetting, WrongValue, setting
 from cloister.hierarchy import MadeOfRecords, parse_hierarchy
 from cloister.io import read_table
 from cloister.privacy import (
@@ -29,6 +29,7 @@ from cloister.settings.constraints import OneOf, check_value
 from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import HowRead
 from cloister.shapes.table.format.options import (
+    ANALYSIS,
     AVERAGES,
     CLUSTER,
     COUNTS,
@@ -247,29 +248,37 @@ def _check_method(request: TableRequest) -> None:
         )
 
 
+LEAST_RESISTING = 3  # records of a class whose labels resist downcoding
+
+
 def _check_open_labels(request: TableRequest) -> None:
     """Refuse what would reveal more than the answers to questions about class sizes, together with labels that resist.
 
     Rules about sensitive columns, weights by a target and averages depend on values that labels leave open; joined
-    intervals are as short as their records allow; hierarchies made of the records say where these are.
+    intervals are as short as their records allow; hierarchies made of the records say where these are. Of two different
+    records it always follows what a label hides: one of either.
     """
     made = [name for name, one in request.quasi_identifiers.items() if isinstance(one.hierarchy, MadeOfRecords)]
     others = [rule.model for rule in request.rules if not isinstance(rule, KAnonymity)]
-    wrong = {
-        f"the method {request.method}": request.method != MONDRIAN,
-        f"the rule {others[0] if others else ''}": bool(others),
-        "a target": request.target is not None,
-        f"the loss {request.loss.name}": not isinstance(request.loss, AttributeLoss),
-        "joined intervals": request.intervals == JOINED,
-        "averages": bool(request.microaggregate),
-        f"the hierarchy of column {made[0] if made else ''!r}, which is made of the records": bool(made),
+    wrong: dict[tuple[str | NamedSetting, ...], bool] = {
+        ("k is ", str(request.class_size), ". Ask for 3 or more"): request.class_size < LEAST_RESISTING,
+        (f"the method is {request.method}. Take ", setting("method", MONDRIAN)): request.method != MONDRIAN,
+        (f"the purpose is {request.purpose}. Leave it out",): request.purpose != ANALYSIS,
+        ("rows are counted by patients. Reduce the table to one row a patient",): request.patients is not None,
+        (f"there is a rule {others[0] if others else ''}. Leave it out",): bool(others) and request.patients is None,
+        ("classes depend on ", setting("target"), ". Leave it out"): request.target is not None,
+        ("classes are merged. Leave out ", setting("merge_classes")): request.merge_bound is not None,
+        (f"the loss is {request.loss.name}. Take iyengar, arx or precision",): not isinstance(
+            request.loss, AttributeLoss
+        ),
+        ("labels join intervals. Leave out ", setting("intervals", JOINED)): request.intervals == JOINED,
+        ("columns are averaged. Leave out ", setting("microaggregate")): bool(request.microaggregate),
+        (f"the hierarchy of column {made[0] if made else ''!r} is made of the records. Give a fixed one",): bool(made),
     }
-    for what, is_asked in wrong.items():
+    for why, is_asked in wrong.items():
         if is_asked:
             raise InputError(
-                setting("resist_downcoding", "true"),
-                f" is for the method {MONDRIAN} with k-anonymity alone, but {what} was asked for. Leave out one of the "
-                "two.",
+                setting("resist_downcoding"), f" is for the method {MONDRIAN} with k-anonymity alone, but ", *why, "."
             )
 
 

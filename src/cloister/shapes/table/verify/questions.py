@@ -17,7 +17,6 @@ from cloister.shapes.table.format.guarantee import Questions
 
 Text = str | None
 Rows = list[tuple[tuple[Text, ...], int]]
-FEWEST = 3  # records of a class, and of a label that gets a part of its own, whatever k is
 SHARE_OF_DOUBT = 1000  # records of a part for each record more that is asked of a label
 
 
@@ -104,7 +103,7 @@ def find_classes(
     order = [questions.columns.index(name) for name in names]
     rows = [(tuple(values[place] for place in order), n) for values, n in records.items()]
     found: Counter[tuple[Text, ...]] = Counter()
-    for group in split(rows, labels, max(k, FEWEST)):
+    for group in split(rows, labels, k):
         shown = dict(zip(names, _labels_of(group.rows[0][0], group.levels, labels), strict=True))
         found[tuple(shown[name] for name in questions.columns)] += group.n
     return found

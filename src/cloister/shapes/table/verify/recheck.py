@@ -11,6 +11,7 @@ from cloister.engines.choice import is_spark
 from cloister.errors import InputError, name_few, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
+from cloister.hierarchy.stated_leaves import state_leaves
 from cloister.io import Tally, as_text, from_native, without_formulas
 from cloister.io.batches import is_large, read_runs
 from cloister.io.columns import check_columns
@@ -245,6 +246,8 @@ def _hierarchies(
         words, is_file = manifest.settings.hierarchies[name], column.hierarchy == "file"
         chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
     bound = bound_hierarchies(frame, chosen)
+    if manifest.settings.resist_downcoding:
+        bound = {name: state_leaves(one, chosen[name]) for name, one in bound.items()}
     for name, level in guarantee_of(manifest).levels.items():
         if not level < bound[name].n_levels:
             raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")

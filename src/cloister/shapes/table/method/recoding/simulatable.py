@@ -12,7 +12,7 @@ frequent and fewer than `Region.threshold` records have another. Smaller parts o
 only whether all their records have the frequent value; each refusal shows at least one record that has not. While
 fewer of these are shown than there may be, any part of the region can have one more or one less.
 
-*Guarantee* (`docs/decisions/0017-simulatable-splits.md` has the proof): for every class and every column whose label
+*Guarantee* (`docs/decisions/0025-simulatable-splits.md` has the proof): for every class and every column whose label
 is not of the lowest level allowed, at least two distributions of its records on the finer labels are consistent with
 the release, for someone who knows the method, its settings, the hierarchies and every answer. Not guaranteed against
 someone who also knows which values occur in the table, or the values of some of its patients.
@@ -33,8 +33,6 @@ from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 Integers = NDArray[np.int64]
 
-LEAST_K = 3
-"""Of two records that differ, each has another value: there is only one possibility. Classes have three at least."""
 RECORDS_PER_DOUBT = 1000
 """A part has one record more of doubt for so many records: with k alone, four rare ones close a part of thousands."""
 
@@ -130,6 +128,8 @@ def split_simulatably(columns: CodedColumns, k: int) -> list[AskedPart]:
 
     Rows whose labels at the highest levels allowed have fewer than k records are in no class.
 
+    ``k``: 3 or more, since of two records that differ there is only one possibility
+
     Examples
     --------
     >>> ten = np.array([[0, 1, 2], [0, 0, 1]]), np.array([6, 6, 1]), [np.array([[0, 1, 2], [0, 0, 0]])] * 2
@@ -137,7 +137,7 @@ def split_simulatably(columns: CodedColumns, k: int) -> list[AskedPart]:
     >>> [(part.n, part.levels) for part in split_simulatably(table, 3)]
     [(7, (1, 1)), (6, (0, 1))]
     """
-    k, order = max(k, LEAST_K), count()
+    order = count()
     waiting = [(-part.n, next(order), part) for part in _highest_parts(columns, k)]
     heapq.heapify(waiting)
     done = []
