@@ -2,7 +2,7 @@
 
 Most hierarchies count the values that occur below a label. Losses then say how many there are, which can settle what a
 label hides. Here a label covers what its hierarchy says alone: the rows of a file, the width of an interval, the days
-of a period, and four labels of the level below elsewhere. Missing is no leaf more.
+of a period, and two labels of the level below elsewhere, as few of the possible ones occur. Missing is no leaf more.
 """
 
 from dataclasses import replace
@@ -15,7 +15,9 @@ from .build import DateHierarchy
 from .file_hierarchy import FileHierarchy
 from .interval import IntervalHierarchy
 
-BRANCHES = 4  # labels of the level below, where a hierarchy does not say how many
+BRANCHES = 2  # labels of the level below, where a hierarchy does not say how many
+OF_ROOT = 4  # longest intervals or periods in the root, where it has no bounds
+OF_FINEST = 4  # leaves of the finest interval
 DAYS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 
 
@@ -52,13 +54,13 @@ def _stated_levels(hierarchy: Hierarchy, n_levels: int) -> list[int]:
     """Return the leaves of a label by level, from 1 of a value to those of the root."""
     if isinstance(hierarchy, IntervalHierarchy):
         finest = hierarchy.widths[0]
-        inner = [round(BRANCHES * Fraction(width) / Fraction(finest)) for width in hierarchy.widths]
+        inner = [round(OF_FINEST * Fraction(width) / Fraction(finest)) for width in hierarchy.widths]
         top, bottom = hierarchy.top, hierarchy.bottom
         if top is None or bottom is None:
-            return [1, *inner, BRANCHES * inner[-1]]
-        span = BRANCHES * (Fraction(top) - Fraction(bottom)) / Fraction(finest)
+            return [1, *inner, OF_ROOT * inner[-1]]
+        span = OF_FINEST * (Fraction(top) - Fraction(bottom)) / Fraction(finest)
         return [1, *inner, max(round(span), inner[-1])]
     if isinstance(hierarchy, DateHierarchy):
         inner = [DAYS[unit] for unit in hierarchy.units]
-        return [1, *inner, BRANCHES * inner[-1]]
+        return [1, *inner, OF_ROOT * inner[-1]]
     return [BRANCHES**level for level in range(n_levels)]
