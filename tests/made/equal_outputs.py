@@ -229,7 +229,7 @@ CASES = {
     "local recoding": replace(table("--suppression", "0.3", "--local-recoding"), second=edited_people),
     "mondrian": replace(table("--method", "mondrian"), second=edited_people),
     "cluster": replace(table("--method", "cluster", "--attack"), second=edited_people),
-    "resisting": replace(table("--resist-downcoding"), second=edited_people),
+    "resisting": replace(table("--resist-downcoding", "--purpose", "analysis"), second=edited_people),
     "entropy": table("--suppression", "0.3", "--loss", "entropy"),
 }
 

@@ -65,6 +65,7 @@ def table(draw, folder, n=None):
         mdav,
     )
     method = draw.choice(methods)
+    k = max(k, 3) if method == ("--resist-downcoding",) else k
     words = ("table", path, "-k", k, "--id", "id", "--drop", "name", "--sensitive", "dx", *method)
     words += ("--qi", "age=interval:5,20/top=90/bottom=0", "--qi", "sex", "--qi", "zip=prefix:5")
     words += ("--suppression", draw.choice((0, 0.1, 0.3, 1)))
