@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,12 @@ def test_every_term_of_the_glossary_stands_on_its_page():
     assert len(terms) == len(re.findall(r"^\| \*\*", text, re.MULTILINE))
     assert len({one.anchor for one in terms}) == len(terms)
     assert not re.search(r"\*\*|`|\]\(", "".join(one.meaning for one in terms))
+
+
+@pytest.mark.parametrize("role", ["id", "sensitive", "keep", "drop", "quasi-identifier", "undecided"])
+def test_the_name_of_a_role_styles_dots_alone(role):
+    """A dot has its role as a class; a rule for anything else of that name would turn the dot into that."""
+    styles = (files("cloister.web") / "static" / "app.css").read_text()
+    of_role = re.findall(rf"(?:^|[\s,}}])([^\s,{{}}]*\.{role})(?![\w-])", styles)
+
+    assert [one for one in of_role if not one.startswith(".dot")] == []

@@ -70,7 +70,7 @@ groups?.addEventListener("drop", (event) => {
 
 // A file may be dropped anywhere on a page that asks for one; the form is sent at once.
 const file = document.querySelector("input[type=file]");
-const mark = (is) => file.closest(".drop").classList.toggle("over", is);
+const mark = (is) => file.closest(".dropzone").classList.toggle("over", is);
 if (file) {
   addEventListener("dragover", (event) => {
     event.preventDefault();
