@@ -5,6 +5,7 @@ label hides. Here a label covers what its hierarchy says alone: the rows of a fi
 of a period, and two labels of the level below elsewhere, as few of the possible ones occur. Missing is no leaf more.
 """
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -34,8 +35,9 @@ def state_leaves(bound: BoundHierarchy, hierarchy: Hierarchy) -> BoundHierarchy:
     """
     if isinstance(hierarchy, FileHierarchy):
         whole = max(1, len(hierarchy.rows))
-        leaves = np.minimum(bound.leaves, whole)
-        leaves[-1] = whole
+        rows = [Counter(level) for level in zip(*hierarchy.rows, strict=True)]
+        of_labels = [[n[label or ""] for label in labels] for n, labels in zip(rows[1:], bound.labels[1:], strict=True)]
+        leaves = np.array([[1] * len(bound.values), *of_labels], dtype=np.int64)
     else:
         by_level = _stated_levels(hierarchy, bound.n_levels)
         is_missing = np.array([[label is None for label in labels] for labels in bound.labels]).reshape(

@@ -6,6 +6,7 @@ import pytest
 
 import cloister as cl
 from cloister.errors import InputError
+from cloister.hierarchy.stated_leaves import state_leaves
 from cloister.io import Tally
 from cloister.testing import hospital_patients
 
@@ -102,6 +103,15 @@ def test_nothing_that_is_published_depends_on_values_that_no_label_shows(built):
 
     assert found[0][0].equals(found[1][0])
     assert found[0][1] == found[1][1]
+
+
+def test_a_row_for_missing_values_is_a_leaf_whether_or_not_any_are_missing():
+    """A file says by itself what its labels cover: a loss must not tell that no value is missing."""
+    rows = cl.hierarchy_rows([["a", "x", "*"], ["b", "x", "*"], ["", "x", "*"], ["c", "y", "*"]])
+    some, none = (state_leaves(rows.bind("column", values), rows) for values in (["a", "c", None], ["a", "c"]))
+
+    assert (some.n_leaves, none.n_leaves) == (4, 4)
+    assert some.leaves[:, :2].tolist() == none.leaves.tolist() == [[1, 1], [3, 1], [4, 4]]
 
 
 def test_losses_are_stated_by_the_hierarchy_alone():
