@@ -103,7 +103,7 @@ def n_possible(names, n):
 
 
 def test_every_run_tries_more_than_ten_thousand_tables():
-    """The tables of the sizes above, without those that are tried a second time with more doubt."""
+    """The tables of the sizes above, each counted once, though some are tried again with more doubt."""
     assert sum(n_possible(names, n) for names, n, more in SMALL if more == 1000) > 10_000
 
 

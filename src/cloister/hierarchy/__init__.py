@@ -24,10 +24,9 @@ from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Interva
 __all__ = [
     "ROOT", "BoundHierarchy", "CutHierarchy", "DateHierarchy", "FileHierarchy", "GroupsHierarchy", "Hierarchy",
     "IcdHierarchy", "IntervalHierarchy", "Intervals", "KeepHierarchy", "MadeOfRecords", "PrefixHierarchy",
-    "QuantileHierarchy",
-    "RareHierarchy", "SimilarHierarchy", "SuppressHierarchy", "check_file", "check_rows", "dates", "describe_builders",
-    "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals", "names_hierarchy", "parse_hierarchy", "prefix",
-    "preview", "suppress",
+    "QuantileHierarchy", "RareHierarchy", "SimilarHierarchy", "SuppressHierarchy", "check_file", "check_rows", "dates",
+    "describe_builders", "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals", "names_hierarchy",
+    "parse_hierarchy", "prefix", "preview", "suppress",
 ]  # fmt: skip
 
 

@@ -131,7 +131,7 @@ class PrefixHierarchy(NamedValues):
     """Levels that keep fewer and fewer of the first characters: `81367`, `8136*`, `813**`, `81***`, `8****`, `*`.
 
     Level i keeps the first ``length - i`` characters and writes `*` for each position dropped; the last level is the
-    root. ``keep`` limits the levels to those that keep so many characters. A shorter code counts as padded on the
+    root. With ``keep``, the levels keep these numbers of characters. A shorter code counts as padded on the
     right: at the level where its length is reached it joins the longer codes that begin with it (with ``length`` 5,
     `813` is `813*`, then `813**` together with `81367`). So levels nest for codes of mixed lengths. With ``side``
     `right` levels keep the last characters, and left and right change places (`*1367`). The domain is the distinct

@@ -3,8 +3,8 @@
 A kernel that Python calls is an *entry*: ``jit`` gives it a wrapper and a place in the cache. A kernel that only
 kernels call is *inner*: LLVM compiles it into each entry that calls it, so that a wrapper and a place in the cache
 would be compiled for nobody; they took most of the time. An inner kernel counts no references to arrays, unless it
-makes some. Numba is loaded when the first entry is called: it takes as
-long as many a command, and what is small is done without.
+makes some. Numba is loaded when the first entry is called: it takes as long as many a command, and what is small is
+done without.
 """
 
 import sys
@@ -43,7 +43,9 @@ def load() -> None:
 
     with _LOCK:
         for one in _UNCOMPILED:
-            one.kernel = _numba.compiled(one.function, is_entry=one.is_entry, has_arrays=one.is_entry or one.has_arrays)
+            one.kernel = _numba.compile_kernel(
+                one.function, is_entry=one.is_entry, has_arrays=one.is_entry or one.has_arrays
+            )
         _UNCOMPILED.clear()
         # Kernels call each other by the names in their files, and Numba knows its own alone.
         for module in [module for name, module in sys.modules.items() if name.startswith(f"{__package__}.")]:

@@ -126,21 +126,21 @@ def _with_seams(kernel: Kernel, *, has_arrays: bool) -> Kernel:
     """The kernel, compiled for the types of `_seam` where another kernel calls it."""
     template_of = getattr(kernel, "get_call_template", None)
 
-    def checked_template(args: Sequence[types.Type], named: Mapping[str, types.Type]) -> object:
+    def find_template(args: Sequence[types.Type], named: Mapping[str, types.Type]) -> object:
         found = template_of([_seam(one) for one in args], named)  # type: ignore[misc]
         for one in () if has_arrays else kernel.overloads.values():  # type: ignore[attr-defined]
             _check_arrays(kernel.__name__, one.signature, one.type_annotation.calltypes)
         return found
 
     if template_of is not None:  # a plain function has none, as where compiling is switched off
-        kernel.get_call_template = checked_template  # type: ignore[attr-defined]
+        kernel.get_call_template = find_template  # type: ignore[attr-defined]
     return kernel
 
 
-def compiled(function: Kernel, *, is_entry: bool, has_arrays: bool) -> Kernel:
+def compile_kernel(function: Kernel, *, is_entry: bool, has_arrays: bool) -> Kernel:
     """Return a kernel: no fast-math, as a loss must not depend on the processor; no lock of Python."""
     options = {} if is_entry else {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    options |= {"_nrt": has_arrays}  # a kernel that says nothing does as the kernel that calls it
+    options |= {"_nrt": has_arrays}  # without this option a kernel does as its caller
     kernel: Kernel = numba.njit(nogil=True, fastmath=False, **options)(function)  # type: ignore[call-overload]
     if is_entry and hasattr(kernel, "py_func"):
         kernel._cache = _Cache(function)  # type: ignore[attr-defined]

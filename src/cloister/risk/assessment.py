@@ -14,7 +14,7 @@ from cloister.results import Risk
 
 from .identifiers import CLASSES
 from .partial_knowledge import PartialKnowledge, partial_knowledge
-from .prosecutor import PopulationRisk, counted_risk, estimated_risk, group, measure_risk, weighted_risk
+from .prosecutor import PopulationRisk, count_risk, estimate_risk, estimate_weighted_risk, group, measure_risk
 from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
 from .special_uniques import SpecialUniques, allowed_largest, find_special_uniques
 
@@ -130,11 +130,11 @@ def assess_table(
     grouped = group(texts, quasi_identifiers)
     against: PopulationRisk | None = None
     if people is not None:
-        against = counted_risk(grouped, texts, people, threshold)
+        against = count_risk(grouped, texts, people, threshold)
     elif fraction is not None:
-        against = estimated_risk(grouped, fraction, threshold)
+        against = estimate_risk(grouped, fraction, threshold)
     elif weights is not None:
-        against = weighted_risk(grouped, weights, threshold)
+        against = estimate_weighted_risk(grouped, weights, threshold)
     return TableAssessment(
         len(texts),
         tuple(quasi_identifiers),

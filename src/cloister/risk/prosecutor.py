@@ -249,7 +249,7 @@ class PopulationRisk:
         }
 
 
-def counted_risk(
+def count_risk(
     grouped: GroupedRecords, texts: pl.DataFrame, population: pl.DataFrame, threshold: float
 ) -> PopulationRisk:
     """Return the risk against a population table of text columns, one row per person."""
@@ -280,7 +280,7 @@ def counted_risk(
     )
 
 
-def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -> PopulationRisk:
+def estimate_risk(grouped: GroupedRecords, fraction: float, threshold: float) -> PopulationRisk:
     """Return the risk if the records are a simple random sample of the population, of this fraction.
 
     The rule of Dankar et al. picks an estimator of population uniques (`cloister.privacy.PopulationUniqueness`); under
@@ -295,12 +295,12 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
     return _risk_of_sample(grouped, max(grouped.n_records, round(grouped.n_records / fraction)), threshold)
 
 
-def weighted_risk(grouped: GroupedRecords, weights: Numbers, threshold: float) -> PopulationRisk:
+def estimate_weighted_risk(grouped: GroupedRecords, weights: Numbers, threshold: float) -> PopulationRisk:
     """Return the risk if each record was sampled for as many people as its weight says, as surveys state it.
 
     The population has as many people as the weights add up to, and its uniques are estimated as for a random sample of
-    it. The risk of a class is the larger of what that model expects and what the weights of the class do: few people
-    stand behind records of small weights.
+    it. The risk of a class is the larger of what that model expects and what the weights of the class do: records of
+    small weights represent few people.
 
     ``weights``: (n_records,) above 0, in the order of the records
 
@@ -341,7 +341,7 @@ def reciprocals_by_weights(sizes: NDArray[np.int64], people: Numbers) -> Numbers
 def _risk_of_sample(
     grouped: GroupedRecords, people: int, threshold: float, at_least: Numbers | float = 0.0
 ) -> PopulationRisk:
-    """The risk in a population of so many people; ``at_least``: of each class, by what else is known of it."""
+    """The risk in a population of so many people; ``at_least``: the least risk of each class that else is known."""
     sizes, place, classes = np.unique(grouped.sizes, return_inverse=True, return_counts=True)
     sample = Sample(sizes, classes, people)
     interval = uniqueness_interval(sample)

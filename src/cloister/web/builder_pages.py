@@ -1,6 +1,7 @@
 """The page on which a hierarchy is chosen for one column: by the form of a builder, with a preview of its levels."""
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 
 from starlette.datastructures import UploadFile
@@ -8,7 +9,6 @@ from starlette.responses import Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.hierarchy.file_hierarchy import LevelPreview, hierarchy_of_content, preview
-from cloister.pipeline.tables import TableInMemory
 from cloister.settings.declaration import Given
 
 from .app import RequestContext, status_of
@@ -16,7 +16,15 @@ from .builder_forms import BUILDER_FORMS, BuilderForm, form_of_spec
 from .data_pages import job_page, read_part, source_of
 from .forms import bind_fields, fill_section, in_words
 from .guard import MOST_FILE_BYTES
-from .hierarchy_pages import PageColumn, column_of_page, preview_of, reduce_to, use_hierarchy, write_hierarchy
+from .hierarchy_pages import (
+    PageColumn,
+    column_of_page,
+    prepare_column,
+    preview_of,
+    reduce_to,
+    use_hierarchy,
+    write_hierarchy,
+)
 
 USUAL, FILE, ICD = "suppress", "file", "icd10"
 """The form of a column for which no other is suggested, and that of files; and codes that no number is taken for."""
@@ -41,12 +49,9 @@ def _usual(visit: RequestContext, own: PageColumn, form: BuilderForm) -> Given:
     return form.read(chosen) or {}
 
 
-def _records_of(visit: RequestContext, own: PageColumn) -> dict[str, int]:
+def _records_of(visit: RequestContext, own: PageColumn) -> Mapping[str, int]:
     """The records of each value of the column, whatever its hierarchy is; "" is missing."""
-    reduced = visit.state.with_content(reduce_to(visit, own.name, USUAL))
-    prepared = visit.app.data.prepared(reduced, visit.part)
-    assert isinstance(prepared, TableInMemory)
-    return dict(visit.app.data.counts(prepared.source.frame[own.name], read_part(visit).stamp))
+    return prepare_column(visit, visit.state.with_content(reduce_to(visit, own.name, USUAL)), own.name)[1]
 
 
 def builder(visit: RequestContext) -> Response:

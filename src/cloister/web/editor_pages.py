@@ -16,13 +16,20 @@ from cloister.errors import CloisterError, InputError
 from cloister.hierarchy import CutHierarchy, FileHierarchy, Hierarchy, QuantileHierarchy, check_rows, parse_hierarchy
 from cloister.hierarchy.draft import DraftGroup, HierarchyDraft
 from cloister.hierarchy.file_hierarchy import LevelPreview
-from cloister.pipeline.tables import TableInMemory
 from cloister.report.histogram import NumberHistogram, histogram_of
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, read_part
 from .forms import in_words
-from .hierarchy_pages import PageColumn, column_of_page, preview_of, reduce_to, use_hierarchy, write_hierarchy
+from .hierarchy_pages import (
+    PageColumn,
+    column_of_page,
+    prepare_column,
+    preview_of,
+    reduce_to,
+    use_hierarchy,
+    write_hierarchy,
+)
 from .job_state import Conflict
 
 MOST_VALUES, MOST_DRAFTS = 100_000, 20
@@ -55,11 +62,9 @@ def _edited(visit: RequestContext) -> Edited:
     key = f"{state.path}|{visit.part}|{name}|{spec}|{stamp}"
 
     def made() -> Edited:
-        prepared = visit.app.data.prepared(reduced, visit.part)
-        assert isinstance(prepared, TableInMemory)
-        records = visit.app.data.counts(prepared.source.frame[name], stamp)
-        hierarchy = prepared.request.quasi_identifiers[name].hierarchy
-        return Edited(name, place, spec, records, histogram_of(records), hierarchy, prepared.request.k, key)
+        request, records = prepare_column(visit, reduced, name)
+        hierarchy = request.quasi_identifiers[name].hierarchy
+        return Edited(name, place, spec, records, histogram_of(records), hierarchy, request.k, key)
 
     return visit.app.data.remember(f"edited {place} {reduced.version} {key}", made)
 

@@ -35,7 +35,7 @@ DEPTH, MOST = 4, 2_000
 
 LONGEST_JOB = 2**20
 HIERARCHY, HIERARCHIES = "_hierarchy_", "hierarchies"
-"""In the names of hierarchy files next to their data; and the folder of those that the application writes."""
+"""In the names of hierarchy files next to their data; and the folder of files that the application writes."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Spec:
 
     @property
     def how(self) -> str:
-        """By what it is asked: a choice, a tick or several, a number for each column, lines, pairs, or a line of text.
+        """The kind of field: a choice, a tick or several, a number for each column, lines, pairs, or a line of text.
 
         ``drop``: a tick that is usually set, and without which something is kept
         """
@@ -92,8 +92,8 @@ class BoundField:
     error: str = ""
 
     @property
-    def ticked(self) -> list[str]:
-        """The words that are ticked, of several."""
+    def selection(self) -> list[str]:
+        """The selected words, of several."""
         return self.text.split("\n")
 
     @property

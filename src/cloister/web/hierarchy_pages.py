@@ -12,13 +12,15 @@ from cloister.hierarchy import describe_builders
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import write_private
 from cloister.pipeline.table_request import BOUNDS
+from cloister.pipeline.tables import TableInMemory
 from cloister.settings.declaration import Given
+from cloister.shapes.table.method.data import TableRequest
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, read_part, save_job, seen_or_refuse
 from .folder import HIERARCHIES, HIERARCHY
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
-from .job_state import Conflict
+from .job_state import Conflict, JobState
 
 MORE = ("hierarchies", "missing_as")
 MOST_FILES = 200
@@ -49,6 +51,13 @@ def reduce_to(visit: RequestContext, column: str, spec: str) -> Given:
     section = {**visit.state.section(visit.part), "qi": {column: spec}}
     keys = ("shape", "source", "name", "k", "qi", "hierarchies", "missing_as")
     return visit.state.with_section(visit.part, {key: value for key, value in section.items() if key in keys})
+
+
+def prepare_column(visit: RequestContext, reduced: JobState, column: str) -> tuple[TableRequest, Mapping[str, int]]:
+    """Return what a job of one quasi-identifier asks, and how many records have each of its values; "" is missing."""
+    prepared = visit.app.data.prepared(reduced, visit.part)
+    assert isinstance(prepared, TableInMemory)
+    return prepared.request, visit.app.data.counts(prepared.source.frame[column], read_part(visit).stamp)
 
 
 @dataclass(frozen=True)

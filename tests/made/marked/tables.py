@@ -193,7 +193,7 @@ NOT_ASSESSED = {
 ASSESSING = (
     "cloister.risk.assessment.look_for_identifiers",
     "cloister.risk.assessment.group",
-    "cloister.risk.assessment.estimated_risk",
+    "cloister.risk.assessment.estimate_risk",
     "cloister.risk.assessment.find_special_uniques",
     "cloister.cli.assess.show",
 )

@@ -160,7 +160,7 @@ def looked_at(values, places):
 @pytest.mark.parametrize("function", [made, taken, added, rest])
 def test_a_kernel_that_makes_arrays_says_so(function):
     """An inner kernel counts no references: one that makes or returns an array is not compiled, else it would leak."""
-    kernel = _numba.compiled(function, is_entry=False, has_arrays=False)
+    kernel = _numba.compile_kernel(function, is_entry=False, has_arrays=False)
     caller = _numba.numba.njit(lambda values, places: kernel(values, places) is None)
 
     with pytest.raises(Exception, match="array"):
@@ -169,7 +169,7 @@ def test_a_kernel_that_makes_arrays_says_so(function):
 
 def test_a_kernel_may_look_at_parts_of_arrays():
     """What a kernel takes out of an array that its caller holds is there as long as it is."""
-    kernel = _numba.compiled(looked_at, is_entry=False, has_arrays=False)
+    kernel = _numba.compile_kernel(looked_at, is_entry=False, has_arrays=False)
     values, caller = np.arange(4.0), _numba.numba.njit(lambda values, places: kernel(values, places) + 0.0)
     before = sys.getrefcount(values)
 

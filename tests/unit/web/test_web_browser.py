@@ -302,6 +302,16 @@ def test_values_are_dragged_into_order(reading, patients):
     reader.done()
 
 
+def open_hierarchy(reader, column, link):
+    """Go from the start to the hierarchies of a new job, and follow a link of a column; return the column's place."""
+    reader.click("text=patients.csv", "/new")
+    reader.click("text=Suggest settings", "/columns")
+    reader.click("text=Save and continue", "/hierarchies")
+    place = reader.page.locator("section.hierarchy h2").all_inner_texts().index(column)
+    reader.click(f"text={link} >> nth={place}", "/builder")
+    return place
+
+
 DROP = """([name, text]) => {
   const transfer = new DataTransfer();
   transfer.items.add(new File([text], name));
@@ -314,11 +324,7 @@ def test_a_hierarchy_file_is_dropped_in_and_used(reading, patients):
     """A file that breaks a law is refused at its field; the next one is used, and what follows is verified with it."""
     reader = reading(patients)
     page = reader.page
-    reader.click("text=patients.csv", "/new")
-    reader.click("text=Suggest settings", "/columns")
-    reader.click("text=Save and continue", "/hierarchies")
-    place = page.locator("section.hierarchy h2").all_inner_texts().index("sex")
-    reader.click(f"text=Drop in a file >> nth={place}", "/builder")
+    place = open_hierarchy(reader, "sex", "Drop in a file")
     reader.look("ui-file")
     page.evaluate(DROP, ["sexes.csv", "F;person;*\nM;other;**\n"])
     page.wait_for_selector(".field.wrong .error >> text=last column has 2 different labels")
@@ -340,11 +346,7 @@ def test_levels_are_chosen_in_a_form(reading, patients):
     """The units of dates are ticked by keyboard, the levels follow, and the job has the words of the builder."""
     reader = reading(patients)
     page = reader.page
-    reader.click("text=patients.csv", "/new")
-    reader.click("text=Suggest settings", "/columns")
-    reader.click("text=Save and continue", "/hierarchies")
-    place = page.locator("section.hierarchy h2").all_inner_texts().index("admitted")
-    reader.click(f"text=Choose levels >> nth={place}", "/builder")
+    place = open_hierarchy(reader, "admitted", "Choose levels")
     assert page.inner_text("nav.chips [aria-current]") == "Dates"
     reader.look("ui-levels-of-dates")
     page.focus("input[value=quarter]")

@@ -106,7 +106,7 @@ def test_a_form_that_does_not_cover_the_column_is_not_saved(window):
 
 
 def test_bounds_of_codes_can_be_removed(window):
-    """The form of ICD codes sets the bounds of levels, and those that it had before are gone."""
+    """The form of ICD codes sets the bounds of levels, and its earlier bounds are gone."""
     path = window.folder / JOB
     path.write_text(path.read_text().replace('"zip" = "prefix:5"', '"zip" = "icd9@2-4"'))
     _, form = form_page(window, "zip", "icd")

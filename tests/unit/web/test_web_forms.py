@@ -62,7 +62,7 @@ def test_a_form_sent_as_it_is_says_what_the_job_said(shape):
         if one.by_column:
             form += [(f"{one.spec.name}:{place}", text) for place, (_, text) in enumerate(one.by_column)]
         elif one.spec.how == "ticks":
-            form += [(one.spec.name, word) for word in one.ticked if word]
+            form += [(one.spec.name, word) for word in one.selection if word]
         elif one.spec.how in ("lines", "pairs"):
             form.append((one.spec.name, one.text))
         elif one.spec.how != "tick":

@@ -114,8 +114,8 @@ class TableRequest(TableSettings):
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the hierarchy of a quasi-identifier, bound to these distinct values.
 
-        Where labels resist downcoding, its leaves are those that it states itself: losses that count values which occur
-        would say what labels hide.
+        Where labels resist downcoding, it states its leaves itself: losses that count the values which occur would
+        say what labels hide.
         """
         hierarchy = self.quasi_identifiers[column].hierarchy
         bound = hierarchy.bind(column, values)

@@ -1,6 +1,6 @@
 """Labels that resist downcoding, found again from the original: by a second program, on plain texts.
 
-A release promises that its classes are those that questions lead to which reveal no more than their answers
+A release promises that questions led to its classes whose refusals settle nothing
 (`docs/decisions/0025-simulatable-splits.md`). That cannot be seen in a release: it is about what was not asked. So the
 questions are asked again here, of the original. Nothing is shared with the method: parts are lists of rows, and whether
 an answer leaves a doubt is found by trying all numbers of rare records, where the method has a formula.
@@ -10,6 +10,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 
 from cloister.hierarchy import BoundHierarchy
@@ -80,7 +81,7 @@ class AskedRows:
     vain: dict[int, Vain] = field(default_factory=dict)
     known: set[int] = field(default_factory=set)
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Its records."""
         return sum(n for _, n in self.rows)

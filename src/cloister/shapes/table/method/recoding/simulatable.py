@@ -187,7 +187,7 @@ def _highest_parts(columns: CodedColumns, k: int) -> Iterator[AskedPart]:
 
 
 def _ask(columns: CodedColumns, part: AskedPart, k: int) -> list[AskedPart] | None:
-    """Ask about one column after the other, by what their labels lose, until one is split; None if none is."""
+    """Ask about one column after the other, the costliest label first, until one is split; None if none is."""
     values = columns.codes[:, part.rows[0]].tolist()
     prices = [-columns.losses[column][level][values[column]] for column, level in enumerate(part.levels)]
     for column in np.argsort(prices, kind="stable").tolist():
