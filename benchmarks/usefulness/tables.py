@@ -30,23 +30,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import cloister as cl
-from cloister.hierarchy import BoundHierarchy, Hierarchy, hierarchy_file, parse_hierarchy
+from cloister.hierarchy import BoundHierarchy, Hierarchy, Intervals, hierarchy_file, parse_hierarchy
+from cloister.hierarchy.value_lists import read_list
 from cloister.io import as_text
-from cloister.shapes.table.format.guarantee import join_released
 from cloister.shapes.table.method.protect import TableRelease
 from cloister.testing import hospital_patients
 
 Matrix = NDArray[np.float64]
 METHODS: dict[str, dict[str, object]] = {
     "default": {},
-    "nested": {"intervals": "nested"},
+    "nested": {"labels": "nested"},
     "target": {"target": "outcome"},
     "counts": {"purpose": "counts"},
     "one-coding": {"purpose": "one-coding"},
     "local recoding": {"local_recoding": True},
     "mondrian": {"method": "mondrian"},
     "cluster": {"method": "cluster"},
-    "mondrian, nested": {"method": "mondrian", "intervals": "nested"},
+    "mondrian, nested": {"method": "mondrian", "labels": "nested"},
     "resisting": {"resist_downcoding": True},
 }
 
@@ -166,8 +166,11 @@ class Coding:
         self, text: pl.Series, column: str, levels: Sequence[int]
     ) -> Iterator[tuple[str | None, NDArray[np.int64]]]:
         """Yield each label of a released column with the places of the values that it may stand for."""
-        bound = join_released(self.bound, self.hierarchies, text.to_frame(column), {})[column]
-        for label, places in bound.list_covered(sorted({*levels, 0})).items():
+        bound, hierarchy, labels = self.bound[column], self.hierarchies[column], text.unique().to_list()
+        joined = hierarchy.join(bound, labels) if isinstance(hierarchy, Intervals) else bound
+        found = joined.list_covered(sorted({*levels, 0}))
+        found |= {one: {bound.values.index(value) for value in read_list(one)} for one in labels if read_list(one)}
+        for label, places in found.items():
             yield label, np.array(sorted(places), dtype=np.int64)
 
     def _column(self, text: pl.Series, column: str, levels: Sequence[int]) -> Matrix:

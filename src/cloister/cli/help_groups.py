@@ -24,7 +24,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("inference_threshold", "resist_downcoding", "attack", "accept_empty", "max_loss"),
     ),
     "Method": (
-        *("purpose", "method", "strata", "intervals", "target", "loss", "weight", "code_weights", "search"),
+        *("purpose", "method", "strata", "labels", "target", "loss", "weight", "code_weights", "search"),
         *("store", "time_limit"),
         *("levels", "levels_from", "local_recoding", "microaggregate", "codes_method", "policy", "max_cluster_size"),
         *("merge_classes", "refine", "workload", "cost", "block", "weights", "seed", "threads", "grid"),

@@ -18,18 +18,17 @@ Leaves = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class JoinedLabel:
-    """A label that joins adjacent groups of one level, and lies below a single label of a higher one.
+    """A label that joins groups of one level, and lies below a single label of a higher one.
 
-    ``base``: the level of these groups; ``level``: the lowest with one label for all of them; ``first``, ``last``: of
-    the values that it covers, in the order of the hierarchy
+    ``base``: the level of these groups; ``level``: the lowest with one label for all of them; ``runs``: first and last
+    place of each run of values that it covers, in the order of the hierarchy
     """
 
     label: str
     base: int
     level: int
     leaves: int
-    first: int
-    last: int
+    runs: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class BoundHierarchy:
 
     def places_of(self, one: JoinedLabel) -> NDArray[np.int64]:
         """Return the places of the values that a joined label covers."""
-        return self.order[one.first : one.last + 1]
+        return np.concatenate([self.order[first : last + 1] for first, last in one.runs])
 
     def sets(self, levels: Sequence[int]) -> pl.DataFrame:
         """Return the label, level and leaves of each set of values at these levels, and of joined labels among them."""
@@ -94,7 +93,7 @@ class BoundHierarchy:
         kinds = {"value": pl.String, "label": pl.String}
         of_levels = [pl.DataFrame([self.values, self.labels[level]], schema=kinds) for level in levels]
         rank = pl.DataFrame({"value": [self.values[place] for place in self.order]}, schema={"value": pl.String})
-        ends = [(one.label, one.first, one.last) for one in self.joined if one.level in levels]
+        ends = [(one.label, *run) for one in self.joined if one.level in levels for run in one.runs]
         ranges = pl.DataFrame(ends, schema={"label": pl.String, "first": pl.Int64, "last": pl.Int64}, orient="row")
         given = pl.DataFrame([values.alias("value"), labels.alias("label")]).cast(pl.String).unique()
         inside = given.join(ranges, on="label").join(rank.with_row_index("rank"), on="value")

@@ -235,7 +235,7 @@ class Intervals(BuiltHierarchy[int]):
                 pairs = ((one[order[first]], one[order[last]]) for one in bound.labels[level:])
                 above = level + [*(lower == upper for lower, upper in pairs)].index(True)
                 leaves = int(high[last] - low[first])
-                found.append(JoinedLabel(label or "", level, above, leaves, first, last))
+                found.append(JoinedLabel(label or "", level, above, leaves, ((first, last),)))
         return replace(bound, joined=tuple(found), order=order)
 
     def _cells(self, every: Sequence[Ends], low: int, high: int, n_leaves: int) -> Levels:

@@ -47,6 +47,7 @@ def _copy(classes, target, source):
         pool.codes[target, j] = pool.codes[source, j]
         pool.low[target, j] = pool.low[source, j]
         pool.high[target, j] = pool.high[source, j]
+        pool.bits[target, j] = pool.bits[source, j]
     pool.sizes[target] = pool.sizes[source]
     classes.worth[target] = classes.worth[source]
 

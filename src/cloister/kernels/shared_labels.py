@@ -75,6 +75,8 @@ class Prices(NamedTuple):
     price : flat float64; ``price[start[j, a] + c]`` is the weighted loss of code c at level a of attribute j
     low, high : flat float64; the interval of code c at level 0 of attribute j reaches from ``low[place[j] + c]`` to
         ``high[place[j] + c]``, in leaves; endless where intervals are not joined
+    bit : flat uint64; ``bit[place[j] + c]`` marks code c among those of attribute j that a label may list; all bits
+        where it may not
     """
 
     price: NDArray[np.float64]
@@ -85,6 +87,8 @@ class Prices(NamedTuple):
     high: NDArray[np.float64]
     place: NDArray[np.int64]  # (n_attributes,) offsets into ``low`` and ``high``
     of_leaf: NDArray[np.float64]  # (n_attributes,) weighted loss of one leaf more
+    bit: NDArray[np.uint64]
+    listed: NDArray[np.int64]  # (n_attributes,) values that a label may list at most, below 64
 
 
 class Clusters(NamedTuple):
@@ -94,6 +98,7 @@ class Clusters(NamedTuple):
     codes: NDArray[np.int64]
     low: NDArray[np.float64]  # low, high: (n_clusters, n_attributes) from where to where its joined intervals reach
     high: NDArray[np.float64]
+    bits: NDArray[np.uint64]  # (n_clusters, n_attributes) the values that its labels may list
     sizes: NDArray[np.int64]  # (n_clusters,) records; 0 where a cluster is no more
 
 
@@ -119,12 +124,30 @@ def _joint_label(maps, clusters, one, other, j, highest):
 
 
 @inner
+def _count_bits(bits):
+    """The number of bits that are set: in pairs, in fours, in bytes, and of all bytes."""
+    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@inner
+def _joint_reach(prices, clusters, one, other, j):
+    """Leaves of the shortest label of an attribute that joins intervals, or lists the values, of two clusters."""
+    if prices.listed[j] > 0:
+        n = _count_bits(clusters.bits[one, j] | clusters.bits[other, j])
+        return np.float64(n) if n <= prices.listed[j] else np.inf
+    return max(clusters.high[one, j], clusters.high[other, j]) - min(clusters.low[one, j], clusters.low[other, j])
+
+
+@inner
 def _joint_price_in(maps, prices, clusters, one, other, j):
-    """What an attribute of two clusters costs at their least common label, or where their intervals are joined.
+    """What an attribute of two clusters costs at their least common label, or where their groups are joined.
 
     Infinite where the label is not allowed.
     """
-    reach = max(clusters.high[one, j], clusters.high[other, j]) - min(clusters.low[one, j], clusters.low[other, j])
+    reach = _joint_reach(prices, clusters, one, other, j)
     if reach < np.inf and prices.highest[j] == maps.heights[j] - 1:
         # What is joined lies beneath the common label, which need not be found: only one that they share may cost less.
         price = (reach - 1.0) * prices.of_leaf[j]
@@ -159,6 +182,7 @@ def _join_labels(maps, clusters, one, other):
         clusters.codes[one, j] = code
         clusters.low[one, j] = min(clusters.low[one, j], clusters.low[other, j])
         clusters.high[one, j] = max(clusters.high[one, j], clusters.high[other, j])
+        clusters.bits[one, j] |= clusters.bits[other, j]
     clusters.sizes[one] += clusters.sizes[other]
 
 
@@ -242,13 +266,13 @@ def single_clusters(rows: Rows, maps: LevelMaps, prices: Prices, spare: int = 0)
         raise ValueError(f"levels must be one per attribute, each below {maps.heights.tolist()}")
     n_rows = rows.records.shape[0]
     codes = np.zeros((n_rows + spare, lowest.size), dtype=np.int64)
-    low, high = np.zeros(codes.shape), np.zeros(codes.shape)
+    low, high, bits = np.zeros(codes.shape), np.zeros(codes.shape), np.zeros(codes.shape, dtype=np.uint64)
     for j, level in enumerate(lowest.tolist()):
         places = prices.place[j] + rows.codes[j].astype(np.int64)
-        low[:n_rows, j], high[:n_rows, j] = prices.low[places], prices.high[places]
+        low[:n_rows, j], high[:n_rows, j], bits[:n_rows, j] = prices.low[places], prices.high[places], prices.bit[places]
         codes[:n_rows, j] = maps.up[maps.start[j, 0, level] + rows.codes[j].astype(np.int64)]
     sizes = np.concatenate([rows.records, np.zeros(spare, dtype=np.int64)])
-    return Clusters(np.tile(lowest, (n_rows + spare, 1)), codes, low, high, sizes)
+    return Clusters(np.tile(lowest, (n_rows + spare, 1)), codes, low, high, bits, sizes)
 
 
 def _check_clusters(clusters: Clusters, *places: int) -> None:

@@ -142,7 +142,7 @@ def describe_release(
 ) -> TableRelease:
     """Measure a protected table, or its tally, and return the release, not verified yet."""
     table, n = encoded.table, encoded.table.tally.n_records
-    table = replace(table, hierarchies=with_joined(table.hierarchies, protected, request))
+    table = replace(table, hierarchies=with_joined(table.hierarchies, table.tally, protected, request))
     accepted, of_sets = accepted_with_labels(table, protected, request, source.name)
     request = with_published_rules(request, protected.suppressed, n)
     utility = exact_utility(table, protected, request)

@@ -196,7 +196,7 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
             continue
         top, has_stars = manifest.utility.columns[name].top, manifest.settings.keep_suppressed
         for label in as_text(released.get_column(name)).unique().sort().to_list():
-            is_joined = manifest.settings.intervals is not None and column.hierarchy == "interval"
+            is_joined = manifest.settings.labels is not None and column.hierarchy == "interval"
             meaning = _meaning(label, top, column.used_levels, has_stars, is_joined)
             rows.append((name, column.role, column.hierarchy, level, label, meaning))
     return codebook_of(rows, types)

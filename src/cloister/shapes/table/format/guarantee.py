@@ -7,7 +7,9 @@ from typing import Any
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy, Intervals
+from cloister.hierarchy.value_lists import list_values, may_list, read_list
 from cloister.io import Tally, as_text, distinct_values
+from cloister.release.figures import label_counts
 
 Description = Mapping[str, Any]
 """A privacy rule as the manifest describes it: its model, its column if there is one, and its numbers."""
@@ -121,14 +123,23 @@ def join_released(
     hierarchies: Mapping[str, Hierarchy],
     released: pl.DataFrame,
     lowest: Mapping[str, int],
+    original: Tally,
+    k: int,
 ) -> dict[str, BoundHierarchy]:
-    """Return bound hierarchies with the labels of a release that join adjacent intervals (`Intervals.join`).
+    """Return bound hierarchies with the labels of a release that join intervals or list values.
 
-    ``lowest``: by column, the lowest level allowed, from 1 on the one whose intervals are joined
+    ``lowest``: by column, the lowest level allowed, from 1 on the one whose intervals are joined; ``original``: whose
+    values are bound: those that k records have may be listed
     """
     found = dict(bound)
     for column, hierarchy in hierarchies.items():
-        if isinstance(hierarchy, Intervals) and column in released.columns:
-            labels = as_text(released.get_column(column).unique()).to_list()
-            found[column] = hierarchy.join(bound[column], labels, max(1, lowest.get(column, 0)))
+        if column not in released.columns:
+            continue
+        labels, level = as_text(released.get_column(column).unique()).to_list(), lowest.get(column, 0)
+        if isinstance(hierarchy, Intervals):
+            found[column] = hierarchy.join(bound[column], labels, max(1, level))
+        elif level == 0 and may_list(hierarchy) and any(map(read_list, labels)):
+            counts = label_counts(as_text(original.frame[column]), original.weights)
+            frequent = {value for value, n in counts.items() if n >= k}
+            found[column] = list_values(bound[column], labels, k, frequent)
     return found

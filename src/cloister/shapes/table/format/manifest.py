@@ -73,7 +73,7 @@ class PublishedSettings(Section):
     search: SearchName | None
     local_recoding: bool
     merge_bound: Share | None
-    intervals: Literal["joined"] | None = None  # whether labels of numbers may join adjacent intervals
+    labels: Literal["joined"] | None = None  # whether labels may join adjacent intervals and list values
     # whether finer values of every class stay open to those who know the method; None in releases of before it
     resist_downcoding: Literal[True] | None = None
     microaggregate: dict[str, Average]
@@ -321,8 +321,8 @@ class TableSections(Section):
         searched = (self.search is not None) == (self.method in SEARCHED) == (settings.search is not None)
         levels = all(bool(column.levels) != is_plain for column in self.quasi_identifiers.values())
         recoded = settings.local_recoding is (self.method == LOCAL_RECODING)
-        recoded &= settings.intervals is None or self.method in JOINING
-        recoded &= settings.resist_downcoding is None or (self.method == MONDRIAN and settings.intervals is None)
+        recoded &= settings.labels is None or self.method in JOINING
+        recoded &= settings.resist_downcoding is None or (self.method == MONDRIAN and settings.labels is None)
         recoded &= self.method != MDAV or self.averages().keys() == self.quasi_identifiers.keys()
         return searched and levels and recoded and (not is_plain if is_merged else self.method != MERGED)
 

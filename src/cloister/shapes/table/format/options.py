@@ -176,11 +176,11 @@ class TableSettings:
     local_recoding: Annotated[bool, Help("Release records at coarser levels instead of suppressing them."), Key()] = (
         False
     )
-    intervals: Annotated[
+    labels: Annotated[
         str | None,
         Help(
-            "Labels of numbers where levels differ between classes. joined: as many adjacent intervals of the lowest "
-            "level as a class needs. nested: intervals of one level of the hierarchy.",
+            "Labels where levels differ between classes. joined: as many adjacent intervals of the lowest level as a "
+            "class needs, and lists of values such as {Midwest | South}. nested: those of the hierarchies alone.",
             shown="joined, where the method can",
         ),
         OneOf(NESTED, JOINED),

@@ -10,6 +10,7 @@ import polars as pl
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy, Intervals, QuantileHierarchy
 from cloister.hierarchy.stated_leaves import state_leaves
+from cloister.hierarchy.value_lists import count_listed, may_list
 from cloister.io import Tally
 from cloister.privacy import ClassRule, KPatients, PositivePayout, PrivacyRule, least_group
 from cloister.results import SearchResult
@@ -123,14 +124,21 @@ class TableRequest(TableSettings):
 
     @property
     def columns_to_join(self) -> tuple[str, ...]:
-        """The columns whose labels may join adjacent intervals; other losses look at levels alone."""
-        if self.published_method not in JOINING or not isinstance(self.loss, AttributeLoss) or self.intervals == NESTED:
+        """The columns whose labels may join adjacent intervals or list values; other losses look at levels alone."""
+        if self.published_method not in JOINING or not isinstance(self.loss, AttributeLoss) or self.labels == NESTED:
             return ()
-        if self.resist_downcoding:  # the first and the last interval of a joined label have a record each
+        if self.resist_downcoding:  # each end of a joined label, and each value of a list, has a record
             return ()
-        quasi, averaged = self.quasi_identifiers, self.microaggregate
-        numbers = (name for name, one in quasi.items() if isinstance(one.hierarchy, Intervals | QuantileHierarchy))
-        return tuple(name for name in numbers if name not in averaged)
+        quasi, can_list = self.quasi_identifiers, count_listed(self.k) > 0 and self.patients is None
+        return tuple(
+            name
+            for name, one in quasi.items()
+            if name not in self.microaggregate
+            and (
+                isinstance(one.hierarchy, Intervals | QuantileHierarchy)
+                or (can_list and one.lowest == 0 and may_list(one.hierarchy))
+            )
+        )
 
     @property
     def is_plain(self) -> bool:

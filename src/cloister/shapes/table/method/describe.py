@@ -186,7 +186,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
         "loss": request.loss.name,
         "weights": dict(request.weights),
         "search": search if request.method == FULL_DOMAIN else None,
-        "intervals": JOINED if request.columns_to_join else None,
+        "labels": JOINED if request.columns_to_join else None,
         "resist_downcoding": request.resist_downcoding or None,
         "microaggregate": dict(request.microaggregate),
         "ids": str(request.ids) if request.id is not None else None,

@@ -73,12 +73,13 @@ def exact_utility(table: EncodedTable, protected: ProtectedTable, request: Table
 
 
 def with_joined(
-    hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
+    hierarchies: Mapping[str, BoundHierarchy], original: Tally, protected: ProtectedTable, request: TableRequest
 ) -> Mapping[str, BoundHierarchy]:
-    """Return bound hierarchies with the released labels that join adjacent intervals."""
+    """Return hierarchies bound to the values of a table with the released labels that join intervals or list values."""
     asked = {name: request.quasi_identifiers[name] for name in request.columns_to_join}
     own = {name: one.hierarchy for name, one in asked.items()}
-    return join_released(hierarchies, own, protected.labels.frame, {name: one.lowest for name, one in asked.items()})
+    lowest = {name: one.lowest for name, one in asked.items()}
+    return join_released(hierarchies, own, protected.labels.frame, lowest, original, request.k)
 
 
 def _averaged_column(name: str, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> ColumnLoss:
@@ -103,7 +104,7 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
     suppressed = k - 1 if is_masked else protected.suppressed
     originals, released = table.tally.gather(protected.originals.drop_nulls()), protected.released()
     bound = {name: request.bind(name, distinct_values(originals.frame[name])) for name in table.hierarchies}
-    hierarchies = with_joined(bound, protected, request)
+    hierarchies = with_joined(bound, originals, protected, request)
     is_averaged = request.method == MDAV  # whose losses look within classes
     columns = [
         replace(one, loss=_published_share(Fraction(str(one.loss))))

@@ -118,8 +118,8 @@ def build_table_request(keywords: Keywords, *, is_counted: bool = False) -> Tabl
             f"The method {MDAV} replaces values by averages, and codes have none. Take another method, or leave out ",
             setting("codes"),
         )
-    if keywords.get("codes") is not None and given.get("intervals") is None:
-        given["intervals"] = NESTED  # codes are counted inside classes: labels that differ would make these smaller
+    if keywords.get("codes") is not None and given.get("labels") is None:
+        given["labels"] = NESTED  # codes are counted inside classes: labels that differ would make these smaller
     # Codes are counted inside classes, of which those of one level for each column are the largest.
     is_bound = is_counted or keywords.get("codes") is not None
     return check_request(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
@@ -271,7 +271,7 @@ def _check_open_labels(request: TableRequest) -> None:
         (f"the loss is {request.loss.name}. Take iyengar, arx or precision",): not isinstance(
             request.loss, AttributeLoss
         ),
-        ("labels join intervals. Leave out ", setting("intervals", JOINED)): request.intervals == JOINED,
+        ("labels are joined. Leave out ", setting("labels", JOINED)): request.labels == JOINED,
         ("columns are averaged. Leave out ", setting("microaggregate")): bool(request.microaggregate),
         (f"the hierarchy of column {made[0] if made else ''!r} is made of the records. Give a fixed one",): bool(made),
     }
@@ -298,8 +298,8 @@ def _check_search(request: TableRequest) -> None:
         f"Strata are kept by the method {CLUSTER}, but the method is {method}. Leave out one of the two.": method
         != CLUSTER
         and bool(request.strata),
-        f"Intervals are joined in columns of intervals, by the methods {', '.join(JOINING)}, with a loss that is a "
-        "mean of columns. Leave out the choice of intervals, or take such columns, method and loss.": request.intervals
+        f"Labels join intervals, and from k = 4 on list values, by the methods {', '.join(JOINING)}, with a loss that "
+        "is a mean of columns. Leave out the choice of labels, or take such columns, method and loss.": request.labels
         == JOINED
         and not request.columns_to_join,
     }

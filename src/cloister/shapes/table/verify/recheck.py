@@ -189,7 +189,7 @@ def _hierarchies_of_released(
     every = generalize_values(texts, source.hierarchies, guarantee.levels).with_row_index(ROW)
     classes = released_texts(table, guarantee).frame.select(list(guarantee.levels)).unique()
     rows = every.join(classes, on=list(guarantee.levels), how="semi", nulls_equal=True)[ROW]
-    return _hierarchies(source.frame[rows.sort()], manifest, hierarchies)
+    return _hierarchies(source.tally.gather(rows.sort()), manifest, hierarchies)
 
 
 def derive(table: Tally, manifest: TableManifest, without: str | None = None) -> DerivedTable:
@@ -214,7 +214,7 @@ def source_of(
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
             groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
-    return OriginalTable(table, _hierarchies(frame, manifest, hierarchies, released), groups)
+    return OriginalTable(table, _hierarchies(table, manifest, hierarchies, released), groups)
 
 
 def _populations(request: Request, manifest: TableManifest) -> dict[str, OriginalTable]:
@@ -230,12 +230,12 @@ def _populations(request: Request, manifest: TableManifest) -> dict[str, Origina
     for name, given in request.populations.items():
         frame = from_native(given).frame
         check_columns(list(manifest.quasi_identifiers), frame.columns, f"the population {name}")
-        people[name] = OriginalTable(Tally(frame), _hierarchies(frame, manifest, request.hierarchies))
+        people[name] = OriginalTable(Tally(frame), _hierarchies(Tally(frame), manifest, request.hierarchies))
     return people
 
 
 def _hierarchies(
-    frame: pl.DataFrame,
+    table: Tally,
     manifest: TableManifest,
     hierarchies: Mapping[str, Hierarchy],
     released: pl.DataFrame | None = None,
@@ -245,16 +245,17 @@ def _hierarchies(
         # The words of the manifest may name a builder, but no file of this machine.
         words, is_file = manifest.settings.hierarchies[name], column.hierarchy == "file"
         chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
-    bound = bound_hierarchies(frame, chosen)
+    bound = bound_hierarchies(table.frame, chosen)
     if manifest.settings.resist_downcoding:
         bound = {name: state_leaves(one, chosen[name]) for name, one in bound.items()}
     for name, level in guarantee_of(manifest).levels.items():
         if not level < bound[name].n_levels:
             raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
-    if released is None or manifest.settings.intervals is None:
+    if released is None or manifest.settings.labels is None:
         return bound
     bounds = manifest.settings.level_bounds
-    return join_released(bound, chosen, released, {name: lowest for name, (lowest, _) in bounds.items()})
+    lowest = {name: least for name, (least, _) in bounds.items()}
+    return join_released(bound, chosen, released, lowest, table, manifest.settings.k)
 
 
 def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:

@@ -24,7 +24,7 @@ from cloister.shapes.table.method.encode import encode
 from cloister.utility import AttributeLoss
 
 from .clustering import cluster, recode_locally
-from .joined import join_intervals
+from .joined import join_labels
 from .mdav import mdav
 from .mondrian import MORE_RELEVANT, Regions, explore_parts, mondrian, relevance
 from .simulatable import partition_simulatably
@@ -322,7 +322,7 @@ def _recode_table(
     table: EncodedTable, recoding: TableRecoding, partition: Partition, result: SearchResult | None
 ) -> Choice:
     recoding.check(partition)
-    recoding = join_intervals(recoding, partition)
+    recoding = join_labels(recoding, partition)
     names, released = recoding.problem.names, recoding.released(partition)
     place = np.full(recoding.n_rows, SUPPRESSED)
     place[released.rows] = np.arange(released.rows.size)

@@ -19,7 +19,7 @@ from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, joi
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels
 
-from .joined import find_reach, join_intervals
+from .joined import find_bits, find_reach, join_labels
 from .mondrian import blocks, divide_rows, mondrian
 from .strata import find_strata, within_strata
 from .table_recoding import SUPPRESSED, Partition, TableRecoding
@@ -40,7 +40,7 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     *Guarantee*: every class of released records with equal labels satisfies all rules about classes, and the release
     those about the table, against anybody who knows the quasi-identifiers of a patient. The loss is never more than
     that of the transformation. Not promised: the least loss of all such releases; that labels of different classes
-    exclude each other (ages of [40-49] and [40-44] both occur). Labels of numbers are then joined (`join_intervals`).
+    exclude each other (ages of [40-49] and [40-44] both occur). Labels of numbers are then joined (`join_labels`).
     Cost: a count of the records left for each transformation tried.
 
     ``first``: what a search found.
@@ -57,7 +57,7 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     found = [_at_lowest_levels(recoding, of) for of in (of_whole, groups) if of]
     # Labels of one text at two levels may bring classes together that violate a rule.
     fitting = [one for one in found if one.is_released.any() and recoding.suppressed(one) <= most]
-    return min([*fitting, whole], key=lambda one: join_intervals(recoding, one).measure(one))
+    return min([*fitting, whole], key=lambda one: join_labels(recoding, one).measure(one))
 
 
 def _at_lowest_levels(recoding: TableRecoding, groups: list[NDArray[np.int64]]) -> Partition:
@@ -189,7 +189,7 @@ def cluster(
         is_safe = settled.is_released.any() and recoding.suppressed(settled) <= recoding.problem.limit
         if not is_safe:
             return True, recoding.suppressed(settled)
-        return False, join_intervals(recoding, settled).measure(settled)
+        return False, join_labels(recoding, settled).measure(settled)
 
     best = min(found, key=loss)
     return _without_strata(recoding, min(best, _improved(within, prices, best, least, threads), key=loss))
@@ -269,7 +269,11 @@ def prices_of(recoding: TableRecoding) -> Prices:
     sizes = problem.task.maps.sizes[:, 0]
     low, high = np.concatenate([find_reach(recoding, j, size) for j, size in enumerate(sizes.tolist())], axis=1)
     place = np.concatenate([[0], np.cumsum(sizes[:-1])]).astype(np.int64)
-    return Prices(price, costs.start, problem.lowest, problem.highest, low, high, place, costs.weight / costs.domain)
+    bits, listed = zip(*(find_bits(recoding, j, size) for j, size in enumerate(sizes.tolist())), strict=True)
+    return Prices(
+        price, costs.start, problem.lowest, problem.highest, low, high, place, costs.weight / costs.domain,
+        np.concatenate(bits), np.array(listed, dtype=np.int64),
+    )  # fmt: skip
 
 
 def _least_size(recoding: TableRecoding) -> int:
@@ -342,11 +346,13 @@ class _Clustering:
         records = self._recoding.problem.task.rows.records
         sizes = np.array([int(records[group].sum()) for group in groups] + [0] * room, dtype=np.int64)
         members, start = np.concatenate([first[:0], *groups]), np.cumsum([0, *size_of[:-1]])
-        low, high = (
-            np.concatenate([ends(own[members], start) if groups else own[:0], none.astype(np.float64)])
-            for ends, own in ((np.minimum.reduceat, self._singles.low), (np.maximum.reduceat, self._singles.high))
+        single = self._singles
+        covers = ((np.minimum, single.low), (np.maximum, single.high), (np.bitwise_or, single.bits))
+        low, high, bits = (
+            np.concatenate([cover.reduceat(own[members], start) if groups else own[:0], none.astype(own.dtype)])
+            for cover, own in covers
         )
-        return Clusters(np.concatenate([levels, none]), np.concatenate([codes, none]), low, high, sizes)
+        return Clusters(np.concatenate([levels, none]), np.concatenate([codes, none]), low, high, bits, sizes)
 
     def place(self, row: int) -> None:
         """Put a row into the cluster where it adds least to the loss; where it fits none, it is one by itself."""

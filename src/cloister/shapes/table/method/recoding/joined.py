@@ -1,4 +1,5 @@
-"""Join adjacent intervals: each class of a partition gets the shortest run of intervals that has its numbers."""
+"""Join labels: each class of a partition gets the shortest run of intervals that has its numbers, or lists its values.
+"""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -6,31 +7,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.hierarchy import BoundHierarchy
 from cloister.hierarchy.interval import ABOVE, BELOW, Ends
+from cloister.hierarchy.value_lists import MOST_VALUES, can_list, count_listed, list_values, write_list
 from cloister.utility import AttributeLoss
 
 from .table_recoding import JoinedClasses, Partition, TableRecoding
 
 
-def join_intervals(recoding: TableRecoding, partition: Partition) -> TableRecoding:
-    """Return the recoding whose labels of numbers are adjacent intervals of the lowest level, as a class needs them.
+def join_labels(recoding: TableRecoding, partition: Partition) -> TableRecoding:
+    """Return the recoding whose labels join intervals of the lowest level, or list values, as a class needs them.
 
-    A class of ages 38 to 52 has the label `[35-54]` instead of `*`, if intervals of all levels end at 40.
+    A class of ages 38 to 52 has the label `[35-54]` instead of `*`, if intervals of all levels end at 40; one whose
+    records have two of four regions has `{Midwest | South}`.
 
     *Guarantee*: no class grows, no label covers more than that of the partition, and every rule holds of the released
     classes; where one about the table would not, nothing is joined. Ends of labels are ends of intervals of the
     hierarchy, at the lowest level allowed from 1 on, not those of values. Both ends occur: an interval at either end of
-    a label has a record of the class. Not promised: that labels of different classes exclude each other. Cost: one
-    pass over the distinct rows for each column of numbers.
+    a label has a record of the class. Each listed value occurs, too: a label lists half of k values at most, and only
+    values that k released records have. Not promised: that labels of different classes exclude each other. Cost: one
+    pass over the distinct rows for each column.
 
     Source: The function "interval" of ARX's microaggregation (Prasser, Eicher, Spengler, Bild, Kuhn 2020) releases the
     least and greatest value of a class; here ends lie on the grid of the hierarchy.
     """
-    found = {
-        place: joined
-        for place in recoding.intervals
-        if (joined := _join_column(recoding, partition, place)) is not None
-    }
+    places = [*recoding.intervals, *recoding.listed]
+    found = {place: joined for place in places if (joined := _join_column(recoding, partition, place)) is not None}
     if not found:
         return recoding
     narrower = replace(recoding, joined=found)
@@ -71,31 +73,88 @@ def _cells_of(recoding: TableRecoding, attribute: int) -> _Cells | None:
     return None if ends is None else _Cells(level, coded.codes[0][known], ends)
 
 
+def find_bits(recoding: TableRecoding, attribute: int, n_codes: int) -> tuple[NDArray[np.uint64], int]:
+    """Return a bit for each code of level 0 that a label may list, all bits for others; and how many values it lists.
+
+    None are listed where the loss counts levels, or the values of a column have several leaves.
+    """
+    bits = np.full(n_codes, np.iinfo(np.uint64).max, dtype=np.uint64)
+    is_by_level = isinstance(recoding.loss, AttributeLoss) and recoding.loss.by_level
+    if is_by_level or not _has_lists(recoding, attribute):
+        return bits, 0
+    codes = np.flatnonzero(_find_listable(recoding, attribute, np.arange(recoding.n_rows)))
+    bits[codes] = np.left_shift(np.uint64(1), np.arange(codes.size, dtype=np.uint64))
+    return bits, count_listed(recoding.k)
+
+
+def _has_lists(recoding: TableRecoding, attribute: int) -> bool:
+    if attribute not in recoding.listed:
+        return False
+    leaves = recoding.coded[attribute].leaves[0]
+    return leaves.size <= MOST_VALUES and bool((leaves == 1).all())
+
+
+def _find_listable(recoding: TableRecoding, attribute: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether labels may list the value of each code of level 0: k of these rows' records have it, shape (n_codes,)."""
+    labels, code = recoding.coded[attribute].labels[0], recoding.at(attribute, 0, rows)
+    records = np.bincount(code, recoding.problem.task.rows.records[rows], len(labels))
+    return (records >= recoding.k) & np.array([can_list(label) for label in labels], dtype=np.bool_)
+
+
 def _join_column(recoding: TableRecoding, partition: Partition, attribute: int) -> JoinedClasses | None:
     """The joined labels of the classes of a partition in one column; None where there are none."""
-    cells, hierarchy = _cells_of(recoding, attribute), recoding.intervals[attribute]
-    if cells is None:
+    rows = np.flatnonzero(partition.is_released)
+    label = _label_runs if attribute in recoding.intervals else _label_lists
+    labels, bound = label(recoding, partition, attribute, rows)
+    if not labels:
         return None
-    coded, rows = recoding.coded[attribute], np.flatnonzero(partition.is_released)
-    class_of = partition.class_of_row[rows]
+    made, levels = {one.label: one for one in bound.joined}, partition.levels[:, attribute]
+    leaves = _count_leaves(recoding, partition, attribute, rows)
+    of_class, joined = np.full(levels.size, -1, dtype=np.int64), dict[str, int]()
+    for place, text in labels.items():
+        one = made.get(text)
+        if one is not None and one.level == levels[place] and one.leaves < leaves[place]:
+            of_class[place] = joined.setdefault(text, len(joined))
+    return JoinedClasses(tuple(made[text] for text in joined), of_class) if joined else None
+
+
+def _label_runs(
+    recoding: TableRecoding, partition: Partition, attribute: int, rows: NDArray[np.int64]
+) -> tuple[dict[int, str], BoundHierarchy]:
+    """The shortest run of intervals of each class that is above their level, and the hierarchy with these labels."""
+    cells, hierarchy, coded = _cells_of(recoding, attribute), recoding.intervals[attribute], recoding.coded[attribute]
+    if cells is None:
+        return {}, coded.hierarchy
     # A missing value may be anywhere.
     ends = np.repeat(np.array([[BELOW], [ABOVE]]), coded.leaves[0].size, axis=1)
     ends[:, cells.code] = cells.ends
     code, levels = recoding.at(attribute, 0, rows), partition.levels[:, attribute]
     begin, end = np.full(levels.size, ABOVE), np.full(levels.size, BELOW)
-    np.minimum.at(begin, class_of, ends[0][code])
-    np.maximum.at(end, class_of, ends[1][code])
-    leaves = _count_leaves(recoding, partition, attribute, rows)
+    np.minimum.at(begin, partition.class_of_row[rows], ends[0][code])
+    np.maximum.at(end, partition.class_of_row[rows], ends[1][code])
     is_wide = (levels > cells.level) & (begin < end) & ~((begin == BELOW) & (end == ABOVE))
-    places = np.flatnonzero(is_wide).tolist()
-    labels = [hierarchy.scale.label(int(begin[place]), int(end[place])) for place in places]
-    made = {one.label: one for one in hierarchy.join(coded.hierarchy, labels, cells.level).joined}
-    of_class, joined = np.full(levels.size, -1, dtype=np.int64), dict[str, int]()
-    for place, label in zip(places, labels, strict=True):
-        one = made.get(label)
-        if one is not None and one.level == levels[place] and one.leaves < leaves[place]:
-            of_class[place] = joined.setdefault(label, len(joined))
-    return JoinedClasses(tuple(made[label] for label in joined), of_class) if joined else None
+    labels = {one: hierarchy.scale.label(int(begin[one]), int(end[one])) for one in np.flatnonzero(is_wide).tolist()}
+    return labels, hierarchy.join(coded.hierarchy, labels.values(), cells.level)
+
+
+def _label_lists(
+    recoding: TableRecoding, partition: Partition, attribute: int, rows: NDArray[np.int64]
+) -> tuple[dict[int, str], BoundHierarchy]:
+    """The list of the values of each class that may have one, and the hierarchy with these labels."""
+    coded, levels = recoding.coded[attribute], partition.levels[:, attribute]
+    if not _has_lists(recoding, attribute):
+        return {}, coded.hierarchy
+    texts, is_listable = coded.labels[0], _find_listable(recoding, attribute, rows)
+    held = np.unique(np.stack([partition.class_of_row[rows], recoding.at(attribute, 0, rows)]), axis=1)
+    n_values = np.bincount(held[0], minlength=levels.size)
+    n_listable = np.bincount(held[0], is_listable[held[1]], levels.size)
+    has_list = (levels > 0) & (n_values == n_listable) & (n_values <= count_listed(recoding.k))
+    values: dict[int, list[str]] = {}
+    for one, at in held[:, has_list[held[0]]].T.tolist():
+        values.setdefault(one, []).append(texts[at] or "")
+    labels = {one: write_list(own) for one, own in values.items()}
+    frequent = {texts[code] for code in np.flatnonzero(is_listable).tolist()}
+    return labels, list_values(coded.hierarchy, labels.values(), recoding.k, frequent)
 
 
 def _count_leaves(

@@ -56,7 +56,7 @@ class Released:
 
 @dataclass(frozen=True)
 class JoinedClasses:
-    """Labels of one column that join adjacent intervals, and the classes of a partition that have them."""
+    """Labels of one column that join intervals or list values, and the classes of a partition that have them."""
 
     labels: tuple[JoinedLabel, ...]
     of_class: NDArray[np.int64]  # (n_classes,) int64, place of its label among these; -1 for the label of its level
@@ -104,7 +104,9 @@ class TableRecoding:
     checker: RuleChecker
     loss: Loss
     weights: NDArray[np.float64]
+    k: int = 1  # that the request names
     intervals: Mapping[int, Intervals] = field(default_factory=dict)  # by attribute, hierarchies that may be joined
+    listed: tuple[int, ...] = ()  # attributes whose labels may list values
     joined: Mapping[int, JoinedClasses] = field(default_factory=dict)  # by attribute, of the partition to release
 
     @cached_property
@@ -285,4 +287,7 @@ def recoding_of(table: EncodedTable, request: TableRequest) -> TableRecoding:
     weights = np.array(request.weights_of(names))
     to_join = {names.index(name): request.quasi_identifiers[name].hierarchy for name in request.columns_to_join}
     intervals = {place: hierarchy for place, hierarchy in to_join.items() if isinstance(hierarchy, Intervals)}
-    return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights, intervals)
+    listed = tuple(place for place in to_join if place not in intervals)
+    return TableRecoding(
+        table.problem, table.coded, table.checker, request.loss, weights, request.k, intervals, listed
+    )
