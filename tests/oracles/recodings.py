@@ -13,13 +13,15 @@ class Table:
     """Records with their hierarchies; weights of the attributes.
 
     ``reach``: for attributes whose intervals may be joined, from where to where that of each value reaches, in leaves
+    ``listed``: for attributes whose labels may list values, how many at most, and which
     """
 
-    def __init__(self, records, hierarchies, weights, reach=None):
+    def __init__(self, records, hierarchies, weights, reach=None, listed=None):
         self.records = records
         self.hierarchies = hierarchies
         self.weights = weights
         self.reach = reach or {}
+        self.listed = listed or {}
         self.row_of = [{row[0]: row for row in hierarchy} for hierarchy in hierarchies]
 
     def label(self, j, level, place):
@@ -43,7 +45,10 @@ class Table:
         return Fraction(self.weights[j]) * Fraction(leaves - 1, max(1, domain - 1))
 
     def joined(self, j, group):
-        """Leaves from the first interval of a group to the last; endless where none are joined."""
+        """Leaves from the first interval of a group to the last, or of its list; endless where none are joined."""
+        if j in self.listed:
+            (most, may_be_listed), values = self.listed[j], {self.records[place][j] for place in group}
+            return len(values) if len(values) <= most and values <= may_be_listed else inf
         ends = [self.reach[j][self.records[place][j]] for place in group] if j in self.reach else [(0, inf)]
         return max(high for _, high in ends) - min(low for low, _ in ends)
 

@@ -68,7 +68,7 @@ def test_what_is_joined_loses_no_more_than_the_label_of_a_level(records, grid, k
     """Of the same classes; those of Mondrian do not depend on what may be joined."""
     lowest = min(lowest, len(grid[0]))
     joined = chosen(records, grid, k, lowest, method=MONDRIAN)
-    nested = chosen(records, grid, k, lowest, method=MONDRIAN, intervals=NESTED)
+    nested = chosen(records, grid, k, lowest, method=MONDRIAN, labels=NESTED)
 
     assert joined.loss <= nested.loss + 1e-12
     assert joined.is_released.tolist() == nested.is_released.tolist()

@@ -88,7 +88,9 @@ def _count_joined(hierarchy: BoundHierarchy, levels: Sequence[int]) -> dict[str 
     intervals = hierarchy.labels[hierarchy.joined[0].base]
     number = {label: place for place, label in enumerate(dict.fromkeys(intervals[at] for at in hierarchy.order))}
     rank = [number[intervals[at]] for at in hierarchy.order]
-    found: dict[str | None, int] = {one.label: 1 + rank[one.runs[-1][1]] - rank[one.runs[0][0]] for one in hierarchy.joined}
+    found: dict[str | None, int] = {
+        one.label: 1 + rank[one.runs[-1][1]] - rank[one.runs[0][0]] for one in hierarchy.joined
+    }
     for level in levels:
         if level < hierarchy.n_levels - 1:
             members: dict[str | None, set[str | None]] = {}

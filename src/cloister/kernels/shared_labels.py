@@ -269,7 +269,11 @@ def single_clusters(rows: Rows, maps: LevelMaps, prices: Prices, spare: int = 0)
     low, high, bits = np.zeros(codes.shape), np.zeros(codes.shape), np.zeros(codes.shape, dtype=np.uint64)
     for j, level in enumerate(lowest.tolist()):
         places = prices.place[j] + rows.codes[j].astype(np.int64)
-        low[:n_rows, j], high[:n_rows, j], bits[:n_rows, j] = prices.low[places], prices.high[places], prices.bit[places]
+        low[:n_rows, j], high[:n_rows, j], bits[:n_rows, j] = (
+            prices.low[places],
+            prices.high[places],
+            prices.bit[places],
+        )
         codes[:n_rows, j] = maps.up[maps.start[j, 0, level] + rows.codes[j].astype(np.int64)]
     sizes = np.concatenate([rows.records, np.zeros(spare, dtype=np.int64)])
     return Clusters(np.tile(lowest, (n_rows + spare, 1)), codes, low, high, bits, sizes)

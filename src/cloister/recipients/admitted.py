@@ -2,7 +2,8 @@
 
 Positions number the possible values of a column: numbers and days in equal steps, names in the order of their
 hierarchy, in which the values below a label are adjacent. So each label admits the positions from a first to a last
-one, whatever the hierarchy. All follows from the released files (`cloister.recipients.labels`):
+one, whatever the hierarchy; a list admits some of these. All follows from the released files
+(`cloister.recipients.labels`):
 
 * A range admits the numbers and days inside it, with as many decimals as the column has. An open range ends where the
   widest closed range of the column would.
@@ -12,8 +13,8 @@ one, whatever the hierarchy. All follows from the released files (`cloister.reci
 * An empty cell is a missing value. ``*`` admits missing values if the codebook states that the column has some.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -39,6 +40,8 @@ class AdmittedColumn:
     missing : the position of a missing value, after all others
     named : the value at each position, null at ``missing``; None if positions are numbers or days in steps
     scale : steps in a number
+    lists : the positions that each list admits, ascending
+    list_of : (n_rows,) place of the list of each cell, -1 for other labels; empty if there are no lists
     """
 
     name: str
@@ -48,6 +51,20 @@ class AdmittedColumn:
     named: pl.Series | None = None
     is_date: bool = False
     scale: int = 1
+    lists: tuple[Places, ...] = ()
+    list_of: Places = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def take(self, rows: Places) -> "AdmittedColumn":
+        """Return the column with these rows."""
+        list_of = self.list_of[rows] if self.lists else self.list_of
+        return replace(self, first=self.first[rows], last=self.last[rows], list_of=list_of)
+
+    def cells_of_lists(self, cells: Places) -> Iterator[tuple[Places, Places]]:
+        """Yield the positions that each list admits, and which of some cells have it."""
+        for place, positions in enumerate(self.lists):
+            among = cells[self.list_of[cells] == place]
+            if among.size:
+                yield positions, among
 
     @property
     def is_open(self) -> Mask:
@@ -58,7 +75,7 @@ class AdmittedColumn:
     def is_any(self) -> Mask:
         """Whether a cell admits all that any other does, so that its label limits nothing: (n_rows,)."""
         is_widest = (self.first == self.first.min(initial=self.missing)) & (self.last == self.last.max(initial=0))
-        found: Mask = is_widest & self.is_open
+        found: Mask = is_widest & self.is_open & (self.list_of < 0 if self.lists else True)
         return found
 
     @property
@@ -93,6 +110,8 @@ class AdmittedColumn:
             is_drawn = rng.random(cells.size) * (inside + sizes[label[cells]]) < inside
             chosen = (begin + (rng.random(cells.size) * inside).astype(np.int64))[is_drawn]
             at[cells[is_drawn]] = placed[chosen]
+        for positions, own in self.cells_of_lists(np.arange(at.size)):
+            at[own] = rng.choice(positions, own.size)
         return at
 
 
@@ -103,7 +122,8 @@ def uniform(first: Places, last: Places, rng: np.random.Generator) -> Places:
 
 def admit(column: LabelledColumn) -> AdmittedColumn:
     """Return what the cells of a released column admit."""
-    ranges = [low != high for label, (low, high) in zip(column.labels, column.ends, strict=True) if label != ROOT]
+    known = column.without_lists
+    ranges = [low != high for label, (low, high) in zip(known.labels, known.ends, strict=True) if label != ROOT]
     return _in_steps(column) if column.is_measured and any(ranges) else _by_name(column)
 
 
@@ -139,7 +159,7 @@ def _scale(texts: Iterable[str], most: float) -> int:
 
 def _by_name(column: LabelledColumn) -> AdmittedColumn:
     """Return the positions of single values and of names."""
-    labels = {label for label in column.labels if label is not None} - {ROOT}
+    labels = {label for label in column.without_lists.labels if label is not None} - {ROOT}
     found = labels | {*column.paths.leaves} - {column.paths.as_listed(None)} if not column.is_measured else labels
     above = {one: () if column.is_measured else tuple(column.paths.above(one)) for one in found}
     groups = {group for each in above.values() for group in each}
@@ -154,9 +174,15 @@ def _by_name(column: LabelledColumn) -> AdmittedColumn:
     missing = len(finest)
     runs[None] = [missing, missing]
     runs[ROOT] = [0, missing if None in column.labels else max(missing - 1, 0)]
+    place_of = {value: place for place, value in enumerate(finest)}
+    lists = {label: np.array(sorted(place_of[one] for one in values)) for label, values in column.lists.items()}
+    runs |= {label: [int(own[0]), int(own[-1])] for label, own in lists.items()}
+    number = {label: place for place, label in enumerate(lists)}
+    list_of = np.array([number.get(label, -1) for label in column.labels], dtype=np.int64)[column.place]
     ends = np.array([runs[label] for label in column.labels], dtype=np.int64).reshape(-1, 2)
     values = typed_texts(pl.Series(column.name, finest, pl.String)) if column.is_measured and finest else None
     if values is None or values.dtype == pl.String:
         values = pl.Series(column.name, finest, pl.Enum(finest))
     named = values.extend_constant(None, 1)
-    return AdmittedColumn(column.name, ends[column.place, 0], ends[column.place, 1], missing, named)
+    first, last = ends[column.place].T
+    return AdmittedColumn(column.name, first, last, missing, named, lists=tuple(lists.values()), list_of=list_of)

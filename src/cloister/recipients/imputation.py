@@ -22,7 +22,7 @@ can compute the tables, and they reveal nothing that it does not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -138,7 +138,7 @@ class Imputation:
         return cls(
             frame.with_columns(frame[name].cast(pl.Enum(frame[name].drop_nulls().unique().sort())) for name in names),
             order,
-            tuple(replace(column, first=column.first[order], last=column.last[order]) for column in drawn),
+            tuple(column.take(order) for column in drawn),
             tuple((rank[order], is_nominal) for rank, is_nominal in ranks),
         )
 
@@ -195,7 +195,16 @@ def draw_by_tree(
     grow = DecisionTreeClassifier if is_class else DecisionTreeRegressor
     tree = grow(min_samples_leaf=SMALLEST_LEAF, random_state=int(rng.integers(2**31)))
     leaf = tree.fit(seen[learnt[:MOST_LEARNT]], own[learnt[:MOST_LEARNT]]).apply(seen).astype(np.int64)
-    return draw_inside(column.first[cells], column.last[cells], leaf[cells], own[learnt], leaf[learnt], rng)
+    drawn, donors = own.copy(), own[learnt]
+    drawn[cells] = draw_inside(column.first[cells], column.last[cells], leaf[cells], donors, leaf[learnt], rng)
+    for positions, listed in column.cells_of_lists(cells):
+        # The places of values in their list are adjacent, as positions must be.
+        is_in, ends = np.isin(donors, positions), np.zeros(listed.size, dtype=np.int64)
+        place = np.searchsorted(positions, donors[is_in])
+        among = draw_inside(ends, ends + positions.size - 1, leaf[listed], place, leaf[learnt[is_in]], rng)
+        drawn[listed] = positions[among]
+    found: Places = drawn[cells]
+    return found
 
 
 def draw_by_line(

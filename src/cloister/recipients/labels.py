@@ -4,16 +4,16 @@ A condition is a value (or anything below it in the hierarchy), several values a
 ``(low, high)`` with both ends, ``None`` for an open one.
 
 One rule estimates every share: what a label may stand for is equally likely (Tamersoy et al. 2012, Appendix B). An
-interval is spread evenly over its width. A group is spread over the values that a hierarchy file lists below it; of
-other hierarchies over the finest labels that the release contains below it; where it contains none, over the codes
-that the classification has below it. ``*`` of numbers and dates is spread over the single values that the release
-contains, or over its range where it contains intervals. So the shares of values that exclude each other and leave
-nothing out add up to 1. Where neither the release nor the hierarchy says what a label covers, its share is not known,
-and is NaN. Missing values have no share in a group.
+interval is spread evenly over its width, a list over its values. A group is spread over the values that a hierarchy
+file lists below it; of other hierarchies over the finest labels that the release contains below it; where it contains
+none, over the codes that the classification has below it. ``*`` of numbers and dates is spread over the single values
+that the release contains, or over its range where it contains intervals. So the shares of values that exclude each
+other and leave nothing out add up to 1. Where neither the release nor the hierarchy says what a label covers, its
+share is not known, and is NaN. Missing values have no share in a group.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, FileHierarchy, GroupsHierarchy, Hierarchy, IcdHierarchy
-from cloister.release.codebook import bounds_of
+from cloister.hierarchy.value_lists import read_list
+from cloister.release.codebook import MEANING_OF_LIST, bounds_of
 from cloister.results import CountBounds
 
 Shares = NDArray[np.float64]
@@ -94,6 +95,7 @@ class LabelledColumn:
     ends: tuple[tuple[Label, Label], ...]  # numbers or days, None where open or not known
     hierarchy: Hierarchy | None = None
     recorded: tuple[Label, ...] = ()  # values that are known to be recorded; empty for a recipient
+    lists: Mapping[Label, tuple[str, ...]] = field(default_factory=dict)  # the values of labels that list some
 
     @classmethod
     def of(
@@ -118,6 +120,7 @@ class LabelledColumn:
             ),
             hierarchy,
             tuple(recorded),
+            {label: read_list(label) for label, row in known.items() if row["meaning"] == MEANING_OF_LIST},
         )
 
     def meeting(self, wanted: Wanted) -> Meeting:
@@ -130,12 +133,36 @@ class LabelledColumn:
 
     def any_of(self, parts: Sequence[Part]) -> Meeting:
         """Return which labels meet one of several parts, which must exclude each other."""
+        if self.lists:
+            return self._from_values(self.without_lists.any_of(parts))
         each = [self._measure.meeting(part) for part in parts]
         nothing = np.zeros(len(self.labels), dtype=np.bool_)
         return Meeting.of(
             np.logical_or.reduce([nothing, *(one.surely for one in each)]) | self._covers_group(parts),
             np.logical_or.reduce([nothing, *(one.possibly for one in each)]),
             np.sum([nothing.astype(np.float64), *(one.share for one in each)], axis=0),
+        )
+
+    @cached_property
+    def without_lists(self) -> "LabelledColumn":
+        """The column with the values that labels list in place of these labels; its rows mean nothing."""
+        if not self.lists:
+            return self
+        own = list(zip(self.labels, self.ends, self.is_coarse, strict=True))
+        added = [(value, (value, value), False) for values in self.lists.values() for value in values]
+        known = {one[0]: one for one in [*added, *own] if one[0] not in self.lists}
+        ordered = sorted(known.values(), key=lambda one: (one[0] is not None, one[0] or ""))
+        labels, ends, is_coarse = zip(*ordered, strict=True)
+        return replace(self, labels=labels, ends=ends, is_coarse=is_coarse, lists={})
+
+    def _from_values(self, found: Meeting) -> Meeting:
+        """Return which labels meet a condition that values and other labels meet so: listed values are equally likely."""
+        place = {label: n for n, label in enumerate(self.without_lists.labels)}
+        members = [[place[value] for value in self.lists.get(label, ()) or (label,)] for label in self.labels]
+        return Meeting.of(
+            np.array([found.surely[one].all() for one in members], dtype=np.bool_),
+            np.array([found.possibly[one].any() for one in members], dtype=np.bool_),
+            np.array([found.share[one].mean() for one in members]),
         )
 
     def parts(self, wanted: Wanted) -> list[Part]:
@@ -236,11 +263,12 @@ class LabelledColumn:
     @cached_property
     def paths(self) -> "LabelPaths":
         """The ancestors of each label in the hierarchy."""
-        return LabelPaths(self.name, self.labels, self.hierarchy, self.recorded)
+        return LabelPaths(self.name, self.without_lists.labels, self.hierarchy, self.recorded)
 
     @cached_property
     def _measure(self) -> "RangeLabels | NamedLabels":
-        return RangeLabels.of(self) if self.is_measured else NamedLabels(self)
+        column = self.without_lists
+        return RangeLabels.of(column) if self.is_measured else NamedLabels(column)
 
     def _covers_group(self, parts: Sequence[Part]) -> Mask:
         """Return which labels are groups of a hierarchy file that the given values cover completely."""

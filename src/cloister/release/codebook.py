@@ -19,6 +19,9 @@ Row = tuple[str | None, str, str | None, str | None, str | None, str]
 
 Type = Literal["number", "date", "boolean", "text"]
 
+MEANING_OF_LIST = "one of the listed values"
+"""Of a label that lists values: its text is the list."""
+
 OF_CODES = ("icd9", "icd10", "prefix")
 """Hierarchies of codes, which are text even where they look like numbers."""
 
@@ -106,7 +109,8 @@ def _days(label: str) -> Bounds | None:
 def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
     """Return the codebook rows of one column, with its type, and with order and bounds of its labels."""
     hierarchy, labels = rows["hierarchy"][0], rows["label"].to_list()
-    said = {one for one in labels if one not in (None, "*")}
+    lists = rows.filter(pl.col("meaning") == MEANING_OF_LIST)["label"].to_list()
+    said = {one for one in labels if one not in (None, "*", *lists)}
     ends: dict[str, Bounds | None] = {}
     if kind is None and hierarchy not in OF_CODES:
         ends = {label: bounds_of(label, is_date=hierarchy == "date") for label in said}

@@ -100,7 +100,7 @@ def test_claims_are_attacked_as_they_are_written(tmp_path, capsys):
 def test_a_release_that_does_not_hold_is_found_out(files, capsys):
     """Where a class lost records, the exit code is 1, and how many targets it concerns is said, not who."""
     # Labels that overlap would leave a record that lost its class among others.
-    asked = ["-k", "4", "--intervals", "nested", "--out", "release", "--quiet"]
+    asked = ["-k", "4", "--labels", "nested", "--out", "release", "--quiet"]
     assert run(["protect", *SHAPES["table"], *asked]) == 0
     data = files / "release" / "data.csv"
     lines = data.read_text().splitlines(keepends=True)

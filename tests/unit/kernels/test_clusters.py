@@ -29,11 +29,14 @@ class Rows:
             for j, rows in enumerate(paths)
             if j % 2
         }
+        # Of each second other one two values may be listed, but for the first.
+        listed = {j: (2, {row[0] for row in rows[1:]}) for j, rows in enumerate(paths) if j % 4 == 0}
         self.table = oracle.Table(
             [tuple(record[j] for j in order) for record in case.records],
             [case.hierarchies[j] for j in order],
             [case.weights[j] for j in order],
             reach,
+            listed,
         )
         row_of_record = recoded.problem.row_of_record
         self.groups = [np.flatnonzero(row_of_record == row).tolist() for row in range(recoded.n_rows)]
@@ -43,6 +46,12 @@ class Rows:
             place = self.prices.place[j] + recoded.coded[j].codes[0]
             ends = [of_value[value] for value in recoded.coded[j].values]
             self.prices.low[place], self.prices.high[place] = zip(*ends)
+        for j, (most, values) in listed.items():
+            place = self.prices.place[j] + recoded.coded[j].codes[0]
+            self.prices.listed[j] = most
+            self.prices.bit[place] = [
+                1 << n if value in values else 2**64 - 1 for n, value in enumerate(recoded.coded[j].values)
+            ]
 
     def pool(self, spare=0):
         """Every row as a cluster."""
@@ -143,4 +152,4 @@ def test_what_does_not_exist_is_refused(case):
     with pytest.raises(ValueError, match="copy it to a cluster"):
         grow(maps, rows.prices, rows.pool(), np.full(n, -1), 0, 2)
     with pytest.raises(ValueError, match="one level and one code"):
-        nearest(maps, rows.prices, Clusters(*rows.pool()[:4], np.zeros(n + 1, dtype=np.int64)), 0)
+        nearest(maps, rows.prices, Clusters(*rows.pool()[:5], np.zeros(n + 1, dtype=np.int64)), 0)

@@ -20,7 +20,9 @@ def test_of_labels_as_recorded_both_say_the_same(records):
     found = []
     for name, kind in (("number", "number"), ("letter", "text")):
         text = frame[name].cast(pl.String)
-        rows = pl.DataFrame({"label": ["-"], "level": ["0"], "type": [kind], "lower": ["-"], "upper": ["-"]})
+        rows = pl.DataFrame(
+            {"label": ["-"], "level": ["0"], "meaning": ["as recorded"], "type": [kind], "lower": ["-"], "upper": ["-"]}
+        )
         found.append(conditions(frame[name], text, LabelledColumn.of(text, rows)))
     one, other = found
     pairs = [(one.names[a], other.names[b]) for a, b in zip(one.place, other.place) if a < len(one.names)]

@@ -33,11 +33,7 @@ def release():
 def test_the_method_is_mondrian_and_the_manifest_says_that_labels_resist(release):
     """Nobody has to name the method; labels of numbers are those of levels, as joined ones reveal their ends."""
     manifest = release.manifest
-    assert (manifest.method, manifest.settings.resist_downcoding, manifest.settings.intervals) == (
-        "mondrian",
-        True,
-        None,
-    )
+    assert (manifest.method, manifest.settings.resist_downcoding, manifest.settings.labels) == ("mondrian", True, None)
 
 
 def test_the_release_is_verified_against_its_original(release, tmp_path):
@@ -65,7 +61,7 @@ def test_a_class_with_coarser_labels_than_questions_lead_to_is_refused(release):
 
 def test_classes_of_plain_mondrian_are_refused(release):
     """Labels as low as possible are not those of questions, though each class has three records."""
-    lowest = protect(patients(), resist_downcoding=False, method="mondrian", intervals="nested").frame
+    lowest = protect(patients(), resist_downcoding=False, method="mondrian", labels="nested").frame
 
     assert not lowest.sort(lowest.columns).equals(release.frame.sort(lowest.columns))
     assert any("not those of questions" in failure for failure in release._check(Tally(lowest)).failures)
@@ -151,7 +147,7 @@ def test_a_thousand_records_of_one_value_are_narrowed_to_it():
         ({"rule": ["l-diversity:diagnosis=2"]}, "there is a rule l-diversity"),
         ({"target": "diagnosis"}, "classes depend on target"),
         ({"loss": "entropy"}, "the loss is entropy. Take iyengar, arx or precision"),
-        ({"intervals": "joined"}, "labels join intervals"),
+        ({"labels": "joined"}, "labels are joined"),
         ({"microaggregate": {"age": "mean"}}, "columns are averaged"),
         ({"merge_classes": 0.5}, "classes are merged"),
         ({"qi": QI | {"age": "quantile:4"}}, "the hierarchy of column 'age' is made of the records"),

@@ -35,7 +35,7 @@ def made(frame, **settings):
     """A release of visits, its guarantee, and what it was made from, without knowledge of whose each record is."""
     asked = {"rule": ["k-anonymity=3"], "sensitive": ["dx"], "accept": ["dx"], "patient": "whose"} | settings
     release = cl.protect_table(frame, qi=HIERARCHIES, **asked)
-    bound = join_released(bound_hierarchies(frame, HIERARCHIES), HIERARCHIES, release.frame, {})
+    bound = join_released(bound_hierarchies(frame, HIERARCHIES), HIERARCHIES, release.frame, {}, Tally(frame), 3)
     source = OriginalTable(Tally(frame), bound)
     return release.frame, guarantee_of(release.manifest), source
 

@@ -41,13 +41,13 @@ def crossing(release):
 
 def test_labels_cross_the_levels_and_lose_less(release):
     """By default adjacent intervals are joined; the same method with intervals of one level loses more."""
-    nested = cl.protect_table(PATIENTS, **ASKED, intervals="nested")
+    nested = cl.protect_table(PATIENTS, **ASKED, labels="nested")
 
     assert crossing(release)
     assert not crossing(nested)
     assert release.summary()["utility"]["loss"] < 0.8 * nested.summary()["utility"]["loss"]
-    assert release.summary()["settings"]["intervals"] == "joined"
-    assert nested.summary()["settings"].get("intervals") is None
+    assert release.summary()["settings"]["labels"] == "joined"
+    assert nested.summary()["settings"].get("labels") is None
 
 
 def test_a_label_that_does_not_cover_its_record_is_found(release):
@@ -88,8 +88,8 @@ def test_recipients_and_adversaries_read_joined_labels(release, tmp_path):
 @pytest.mark.parametrize("settings", [{"method": "full-domain"}, {"method": "top-down"}, {"loss": "entropy"}], ids=str)
 def test_a_choice_that_the_method_does_not_look_at_is_refused(settings):
     """One level a column, one label a value, and losses of whole tables have nothing to join."""
-    with pytest.raises(InputError, match="Intervals are joined in columns of intervals"):
-        cl.protect_table(PATIENTS, **ASKED, intervals="joined", **settings)
+    with pytest.raises(InputError, match="Labels join intervals, and from k = 4 on list values"):
+        cl.protect_table(PATIENTS, **ASKED, labels="joined", **settings)
 
 
 def test_a_lowest_level_is_the_one_that_is_joined():

@@ -7,10 +7,11 @@ from functools import cached_property
 import polars as pl
 
 from cloister.hierarchy import ROOT
+from cloister.hierarchy.value_lists import read_list
 from cloister.io import Tally, as_text
 from cloister.io.columns import as_held
 from cloister.privacy import KPatients, least_group
-from cloister.release.codebook import Row, Type, codebook_of, type_of
+from cloister.release.codebook import MEANING_OF_LIST, TYPED, Row, Type, codebook_of, type_of
 from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, Counts, ReportCounts, band_sizes, label_counts
 from cloister.risk.recorded_columns import UniqueRecords, count_unique_records
@@ -196,8 +197,11 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
             continue
         top, has_stars = manifest.utility.columns[name].top, manifest.settings.keep_suppressed
         for label in as_text(released.get_column(name)).unique().sort().to_list():
-            is_joined = manifest.settings.labels is not None and column.hierarchy == "interval"
-            meaning = _meaning(label, top, column.used_levels, has_stars, is_joined)
+            joins = manifest.settings.labels is not None
+            is_run = joins and column.hierarchy == "interval"
+            meaning = _meaning(label, top, column.used_levels, has_stars, is_run)
+            if joins and column.hierarchy not in TYPED and read_list(label):
+                meaning = MEANING_OF_LIST
             rows.append((name, column.role, column.hierarchy, level, label, meaning))
     return codebook_of(rows, types)
 

@@ -235,10 +235,7 @@ def _populations(request: Request, manifest: TableManifest) -> dict[str, Origina
 
 
 def _hierarchies(
-    table: Tally,
-    manifest: TableManifest,
-    hierarchies: Mapping[str, Hierarchy],
-    released: pl.DataFrame | None = None,
+    table: Tally, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy], released: pl.DataFrame | None = None
 ) -> dict[str, BoundHierarchy]:
     chosen = {}
     for name, column in manifest.quasi_identifiers.items():

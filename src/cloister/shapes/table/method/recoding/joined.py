@@ -1,5 +1,4 @@
-"""Join labels: each class of a partition gets the shortest run of intervals that has its numbers, or lists its values.
-"""
+"""Join labels: each class gets the shortest run of intervals that has its numbers, or the list of its values."""
 
 from dataclasses import replace
 from typing import NamedTuple
