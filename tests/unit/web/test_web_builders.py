@@ -70,7 +70,8 @@ def test_every_form_is_shown_for_any_column(window, name):
 
 
 @pytest.mark.parametrize(
-    ("column", "title"), [("admitted", "Dates"), ("diagnosis", "ICD codes"), ("sex", "Value or *")]
+    ("column", "title"),
+    [("admitted", "Dates"), ("diagnosis", "ICD codes"), ("sex", "Value or *"), ("zip", "ZIP codes")],
 )
 def test_the_form_that_suits_the_values_is_shown_first(window, column, title):
     """A column that nobody gave a hierarchy opens the form for its values."""
