@@ -11,11 +11,10 @@ from cloister.errors import CloisterError, InputError
 from cloister.hierarchy.file_hierarchy import LevelPreview, hierarchy_of_content, preview
 from cloister.settings.declaration import Given
 
-from .app import RequestContext, status_of
+from .app import MOST_FILE_BYTES, TOO_LARGE, RequestContext, status_of
 from .builder_forms import BUILDER_FORMS, BuilderForm, form_of_spec
 from .data_pages import job_page, read_part, suggest_hierarchy
 from .forms import bind_fields, fill_section, in_words
-from .guard import MOST_FILE_BYTES
 from .hierarchy_pages import (
     PageColumn,
     column_of_page,
@@ -116,6 +115,8 @@ def use_file(visit: RequestContext) -> Response:
     """Check a hierarchy file that a browser sent, copy it next to the job, and use it for the column."""
     own, sent = column_of_page(visit), visit.form.get(FILE)
     try:
+        if visit.say(TOO_LARGE):
+            raise InputError("The file is too large. Copy it into the folder of the job, and name it.")
         if not isinstance(sent, UploadFile) or not sent.filename:
             raise InputError("Choose a file.")
         content = sent.file.read()

@@ -158,15 +158,13 @@ def save_columns(visit: RequestContext) -> Response:
                 raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])
         if strange := {*chosen.values()} - ROLES.keys():
             raise InputError(f"{len(strange)} columns have an unknown role.")
-        return save_job(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
+        return save_job(visit, _with_roles(state, visit.part, chosen, visit), "hierarchies")
     except CloisterError as error:
         where = {error.column: in_words(error)} if error.column else {}
         return columns(visit, {**errors_of(error), **where}, in_words(error), status_of(error))
 
 
-def _with_roles(
-    state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: RequestContext
-) -> Given:
+def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], visit: RequestContext) -> Given:
     """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
     section = fill_section(only(specs_of_shape("table"), ("accept",)), _with_bulk(visit), visit.form)
     section["undecided"] = [word for word in section.get("undecided", ()) if word in BULK]  # each column has its role

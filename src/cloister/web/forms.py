@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 from starlette.datastructures import FormData
 
-from cloister.errors import CloisterError, word_settings
+from cloister.errors import CloisterError, Message, word_settings
 from cloister.jobs.wording import as_key
 from cloister.settings.constraints import Kind, OneOf, constraint_of, describe
 from cloister.settings.declaration import Given, Keywords, Setting, settings_of
@@ -21,6 +21,7 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 BREAK = re.compile(r"[\r\n]")
 PREFIX = "f:"
+LISTING = "unmatched_values"
 LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
 
 
@@ -274,9 +275,14 @@ def errors_of(error: CloisterError) -> dict[str, str]:
 
 
 def in_words(error: CloisterError) -> str:
-    """Return an error message for a page: settings appear as keys, without the file and the section on the page."""
+    """Return an error message for a page: settings appear as keys, without the file and the section on the page.
+
+    It ends before a file that lists values: pages show these themselves.
+    """
     text = error.sentence if error.place == error.file else error.message
-    return word_settings(text, lambda one: as_key(replace(one, section=None)))
+    names = [getattr(part, "name", "") for part in text.parts]
+    end = names.index(LISTING) if LISTING in names else len(names)
+    return word_settings(Message(*text.parts[:end]), lambda one: as_key(replace(one, section=None))).rstrip()
 
 
 def group_fields(found: Sequence[BoundField]) -> dict[str, list[BoundField]]:
