@@ -44,7 +44,7 @@ def test_a_column_is_taken_for_what_name_and_content_say(name, values, role, hie
     ],
 )
 def test_an_id_of_any_name_is_seen_by_how_it_repeats(values, cell, role):
-    """Where each row has one code, a column with more values than rows of each tells patients apart; a ward does not."""
+    """Where each row has one code, a column with more values than rows of each is an id; a ward is not."""
     found = guess_codes(pl.DataFrame({"Pseudonym": values, "Dx": [cell] * N}), "codes.csv")
 
     assert [guess.role for guess in found] == [role, "code" if role == "id" else "codes"]

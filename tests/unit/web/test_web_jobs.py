@@ -78,7 +78,7 @@ def test_a_row_index_is_said_where_a_file_is_chosen(window):
 
 
 def test_codes_and_claims_with_names_of_their_own_are_met_half_way(window):
-    """Two columns, one of diagnoses, are codes; the only other file is the one with the claims; nobody need name an id."""
+    """Two columns, one of diagnoses, are codes; the only other file holds the claims; nobody names an id."""
     for path in [*window.folder.glob("*.csv"), *window.folder.glob("*.toml")]:
         path.unlink()
     rows = [f"AX{n // 3},{code}" for n, code in enumerate(("250.00", "401.9", "E11.9") * 40)]
