@@ -20,7 +20,7 @@ from .utility_pages import compare_release, is_released
 LISTS = ("sensitive", "keep", "drop")
 BULK = {
     "": "stop with an error (default)",
-    "drop": "drop",
+    "drop": "do not release",
     "sensitive": "release as recorded (sensitive)",
     "keep": "release as recorded",
     "quasi-identifier": "treat as quasi-identifiers",
