@@ -233,17 +233,19 @@ def list_columns(names: Sequence[str], header: Sequence[str] | None = None) -> s
 
     Examples
     --------
-    >>> listed(["age", "sex"])
+    >>> list_columns(["age", "sex"])
     'age, sex'
-    >>> listed(["M00017", "30"])
-    'column 1 to 2 (not named here, as they look like values: the first line of a file must name its columns)'
+    >>> list_columns(["M00017", "30"])
+    'columns 1 to 2 (not named here, as they look like values: the first line of a file must name its columns)'
     """
     header = names if header is None else header
     if any(map(looks_like_value, header)):
         places = [header.index(name) + 1 for name in names]
-        is_run = len(places) == places[-1] - places[0] + 1
+        is_run = len(places) > 1 and len(places) == places[-1] - places[0] + 1
         positions = f"{places[0]} to {places[-1]}" if is_run else name_few(f"{place}" for place in places)
-        return f"column {positions} (not named here, as they look like values: {ADVICE})"
+        return (
+            f"column{'s' if len(places) > 1 else ''} {positions} (not named here, as they look like values: {ADVICE})"
+        )
     return name_few(names)
 
 

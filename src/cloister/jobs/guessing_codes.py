@@ -43,6 +43,8 @@ def guess_codes(frame: pl.DataFrame, file: str, named: CodeColumns = CodeColumns
             " (one code a line).",
             file=file,
         )
+    if identifier is None and (identifier := _only_id(frame, codes.column)) is not None:
+        found[identifier] = Guess(identifier, ID, "likely", "the only column whose values repeat like ids")
     repeats = identifier is not None and frame[identifier].n_unique() < frame.height
     found[codes.column] = Guess(codes.column, CODE if repeats else CODES, codes.sureness, codes.why)
     return _all(frame, found)
@@ -133,6 +135,15 @@ def _repeats_for_a_patient(column: pl.Series) -> bool:
     """Return whether values repeat in a column with a name such as patient_id."""
     is_named = re.search(r"(patient|person|subject|member|beneficiary|uniquep)\w*(id|nr|no)?$", plain_name(column.name))
     return is_named is not None and 1 < column.n_unique() < column.len()
+
+
+def _only_id(frame: pl.DataFrame, codes: str) -> str | None:
+    """Return the only column with more values than rows of each, where each row has one code; None if there is none."""
+    if split_at(as_text(frame[codes]), None).str.contains(r"\S\s+\S").any():
+        return None
+    distinct = {name: frame[name].n_unique() for name in frame.columns if name != codes}
+    repeated = [name for name, count in distinct.items() if count < frame.height < count * count]
+    return repeated[0] if len(repeated) == 1 else None
 
 
 def _numbers_rows(column: pl.Series) -> bool:

@@ -19,7 +19,15 @@ from cloister.shapes.registry import FORMS
 
 from .chart import Scatter, class_size_chart, in_order, risk_curve
 from .release_warnings import warnings_of
-from .sentences import accepted_words, columns_of, guarantee_sentences, of_codes, of_table, recorded_codes
+from .sentences import (
+    accepted_words,
+    columns_of,
+    guarantee_sentences,
+    of_codes,
+    of_table,
+    recorded_codes,
+    resisting_words,
+)
 from .verdict_card import labels_overlap, lost_columns, rank_recorded_columns
 
 if TYPE_CHECKING:
@@ -81,6 +89,7 @@ def environment() -> "Environment":
             one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in text
         ),
         "sentences": guarantee_sentences,
+        "resisting": resisting_words,
         "table_sentences": of_table,
         "codes_sentences": of_codes,
         "worded_steps": worded_steps,

@@ -20,6 +20,10 @@ def guarantee_sentences(manifest: AnyManifest) -> list[str]:
     return sentences
 
 
+RESISTING = (
+    "Labels resist downcoding: in every class, at least two distributions of its records on finer labels are possible, "
+    "even for someone who knows the method and its settings. Which values occur, and that of a patient, may follow"
+)
 OF_ANY = (
     "Counts of labels describe the released records: suppressed records are unusual, not missing at random",
     "Do not link or subtract two releases of the same patients: each guarantee covers one release only",
@@ -97,6 +101,11 @@ def of_table(manifest: "TableManifest") -> list[str]:
     """Return the guarantee of a table, without that of its codes."""
     sentences = [rule.sentence() for rule in manifest.guarantee.rules]
     return [sentence[:1].upper() + sentence[1:] for sentence in sentences]
+
+
+def resisting_words(manifest: AnyManifest) -> str:
+    """Return what labels that resist downcoding leave open, which only the original can check; empty without them."""
+    return RESISTING if getattr(manifest.settings, "resist_downcoding", None) else ""
 
 
 def accepted_words(one: "AcceptedColumn") -> str:

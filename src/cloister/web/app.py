@@ -39,6 +39,9 @@ MOST_FIELDS = 20_000
 WITH_FILE = ("/hierarchies/file",)
 """Forms that send a file."""
 
+MOST_FILE_BYTES, TOO_LARGE = 32 * 2**20, "too-large"
+"""Of what such a form sends, and the field in place of all others if it sends more."""
+
 MultiPartParser.spool_max_size = 2**30  # a file stays in memory: no copy of it is written to a disk
 STEPS = {
     "table": ("data", "columns", "hierarchies", "promise", "explore", "release", "utility"),
@@ -265,9 +268,14 @@ def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Re
 
     async def answer(request: Request) -> Response:
         shapes = OF_SHAPES.get(request.url.path.split("/")[1])
-        if request.method != "POST":
-            return await run_in_threadpool(_answer, _visit(app, request, FormData()), module, name, shapes)
-        async with request.form(max_files=request.url.path in WITH_FILE, max_fields=MOST_FIELDS) as form:
+        has_file, form = request.url.path in WITH_FILE, FormData()
+        if has_file and int(request.headers["content-length"]) > MOST_FILE_BYTES:
+            async for _ in request.stream():  # a browser shows no answer before all is sent
+                pass
+            form = FormData({TOO_LARGE: "1"})
+        if request.method != "POST" or form:
+            return await run_in_threadpool(_answer, _visit(app, request, form), module, name, shapes)
+        async with request.form(max_files=has_file, max_fields=MOST_FIELDS) as form:
             return await run_in_threadpool(_answer, _visit(app, request, form), module, name, shapes)
 
     return answer

@@ -11,11 +11,10 @@ from cloister.errors import CloisterError, InputError
 from cloister.hierarchy.file_hierarchy import LevelPreview, hierarchy_of_content, preview
 from cloister.settings.declaration import Given
 
-from .app import RequestContext, status_of
+from .app import MOST_FILE_BYTES, TOO_LARGE, RequestContext, status_of
 from .builder_forms import BUILDER_FORMS, BuilderForm, form_of_spec
-from .data_pages import job_page, read_part, source_of
+from .data_pages import job_page, read_part, suggest_hierarchy
 from .forms import bind_fields, fill_section, in_words
-from .guard import MOST_FILE_BYTES
 from .hierarchy_pages import (
     PageColumn,
     column_of_page,
@@ -33,14 +32,9 @@ STRANGE = re.compile(r"[^A-Za-z0-9_-]+")
 LONGEST_NAME = 60
 
 
-def _proposed(visit: RequestContext, own: PageColumn) -> str:
-    called, source, _ = source_of(visit.state.job, visit.part)
-    return visit.app.data.propose(visit.state.path.parent, called, source, own.name)
-
-
 def _usual(visit: RequestContext, own: PageColumn, form: BuilderForm) -> Given:
     """The settings of a form that nobody has filled: those of the job, as the data suggest, or usual ones."""
-    for spec in (own.spec, _proposed(visit, own)):
+    for spec in (own.spec, suggest_hierarchy(visit, own.name)):
         if (given := form.read(spec)) is not None:
             return given
     longest = max(map(len, _records_of(visit, own)), default=1)
@@ -62,7 +56,7 @@ def builder(visit: RequestContext) -> Response:
     name = visit.say("form") if visit.say("form") in BUILDER_FORMS else ""
     name = name or form_of_spec(own.spec).replace(USUAL, "")
     if not name:  # what suits the values of a column that has nothing yet
-        name = form_of_spec(_proposed(visit, own)) or USUAL
+        name = form_of_spec(suggest_hierarchy(visit, own.name)) or USUAL
         name = "icd" if name == USUAL and not preview_of(visit, own.name, ICD)[1] else name
     form = BUILDER_FORMS[name]
     given = _usual(visit, own, form)
@@ -121,6 +115,8 @@ def use_file(visit: RequestContext) -> Response:
     """Check a hierarchy file that a browser sent, copy it next to the job, and use it for the column."""
     own, sent = column_of_page(visit), visit.form.get(FILE)
     try:
+        if visit.say(TOO_LARGE):
+            raise InputError("The file is too large. Copy it into the folder of the job, and name it.")
         if not isinstance(sent, UploadFile) or not sent.filename:
             raise InputError("Choose a file.")
         content = sent.file.read()

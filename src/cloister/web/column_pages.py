@@ -10,7 +10,7 @@ from cloister.settings.declaration import Given, Keywords
 
 from .app import RequestContext, status_of
 from .columns_table import ROLES, SORTS, SUGGESTED, ColumnsView, alerts_of, bars_after, counts_of, rows_of
-from .data_pages import job_page, read_part, read_places, save_job, seen_or_refuse, source_of
+from .data_pages import job_page, read_part, read_places, save_job, seen_or_refuse, source_of, suggest_hierarchy
 from .data_read import FirstRecords
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
 from .job_state import JobState
@@ -20,7 +20,7 @@ from .utility_pages import compare_release, is_released
 LISTS = ("sensitive", "keep", "drop")
 BULK = {
     "": "stop with an error (default)",
-    "drop": "drop",
+    "drop": "do not release",
     "sensitive": "release as recorded (sensitive)",
     "keep": "release as recorded",
     "quasi-identifier": "treat as quasi-identifiers",
@@ -81,7 +81,7 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
     view = ColumnsView(*(visit.say(name) for name in ("find", "show", "sort")))
     called, source, _ = source_of(visit.state.job, visit.part)
     names = [one.name for one, role in zip(sample.columns, chosen, strict=True) if role == "quasi-identifier"]
-    hierarchies = {name: _hierarchy(visit, sample, name) for name in names}
+    hierarchies = {name: _hierarchy(visit, name) for name in names}
     viewed = f"{view.find}|{view.show}|{view.sort}"
     shown = _places(visit.say("shown").split(","), sample) if visit.form and visit.say("viewed") == viewed else []
     rows = rows_of(sample.columns, chosen, hierarchies, bulk, view, shown)
@@ -99,14 +99,9 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
     }  # fmt: skip
 
 
-def _hierarchy(visit: RequestContext, sample: FirstRecords, column: str) -> str:
-    """The hierarchy of a quasi-identifier: of the job, else as suggested by name and content, else by content."""
-    chosen = visit.state.section(visit.part).get("qi", {}).get(column)
-    guess = next(one.guess for one in sample.columns if one.name == column)
-    if suggested := chosen or (guess and guess.hierarchy):
-        return str(suggested)
-    called, source, _ = source_of(visit.state.job, visit.part)
-    return visit.app.data.propose(visit.state.path.parent, called, source, column)
+def _hierarchy(visit: RequestContext, column: str) -> str:
+    """The hierarchy of a quasi-identifier: of the job, else as suggested."""
+    return str(visit.state.section(visit.part).get("qi", {}).get(column) or suggest_hierarchy(visit, column))
 
 
 def columns(
@@ -163,20 +158,18 @@ def save_columns(visit: RequestContext) -> Response:
                 raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])
         if strange := {*chosen.values()} - ROLES.keys():
             raise InputError(f"{len(strange)} columns have an unknown role.")
-        return save_job(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
+        return save_job(visit, _with_roles(state, visit.part, chosen, visit), "hierarchies")
     except CloisterError as error:
         where = {error.column: in_words(error)} if error.column else {}
         return columns(visit, {**errors_of(error), **where}, in_words(error), status_of(error))
 
 
-def _with_roles(
-    state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: RequestContext
-) -> Given:
+def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], visit: RequestContext) -> Given:
     """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
     section = fill_section(only(specs_of_shape("table"), ("accept",)), _with_bulk(visit), visit.form)
     section["undecided"] = [word for word in section.get("undecided", ()) if word in BULK]  # each column has its role
     by_role = {role: [column for column, one in chosen.items() if one == role] for role in ROLES}
-    section["qi"] = {column: _hierarchy(visit, sample, column) for column in by_role["quasi-identifier"]}
+    section["qi"] = {column: _hierarchy(visit, column) for column in by_role["quasi-identifier"]}
     for key in LISTS:
         section[key] = by_role[key]
     for key in ("patient", "codes"):

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from cloister.errors import name_few
 from cloister.evidence.column import Column
 from cloister.io import as_text
-from cloister.io.columns import list_columns
 from cloister.recipients.utility_comparison import ComparedTable
 
 from .data_read import ColumnFacts
@@ -211,5 +211,5 @@ def bars_after(rows: Sequence[ColumnRow], compared: ComparedTable | None) -> dic
 
 def _alert(rows: Sequence[ColumnRow], text: str, fixes: Mapping[str, str]) -> ColumnAlert:
     count = "1 column is" if len(rows) == 1 else f"{len(rows)} columns are"
-    names = list_columns([row.facts.name for row in rows])
-    return ColumnAlert(f"{count} {text}: {names}.", tuple(row.place for row in rows), fixes)
+    names = name_few([row.facts.name for row in rows])
+    return ColumnAlert(f"{count} {text}: {names.removesuffix('.')}.", tuple(row.place for row in rows), fixes)

@@ -74,6 +74,15 @@ def read_part(visit: RequestContext, *, values: bool = False) -> FirstRecords:
     return visit.app.data.sample(visit.state.path.parent, called, source, form, values=values)
 
 
+def suggest_hierarchy(visit: RequestContext, column: str) -> str:
+    """Return the hierarchy that name and content of a column suggest, else its content alone."""
+    guess = next((one.guess for one in read_part(visit).columns if one.name == column), None)
+    if guess is not None and guess.hierarchy:
+        return guess.hierarchy
+    called, source, _ = source_of(visit.state.job, visit.part)
+    return visit.app.data.propose(visit.state.path.parent, called, source, column)
+
+
 def seen_or_refuse(visit: RequestContext, stamp: str, field: str = "stamp") -> None:
     """Refuse a form if its file has changed since the form was created."""
     if visit.say(field) and visit.say(field) != stamp:

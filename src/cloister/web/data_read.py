@@ -21,10 +21,11 @@ from cloister.exploration.running import files_named
 from cloister.hierarchy import CutHierarchy, Hierarchy, preview
 from cloister.hierarchy.cut_preview import CountedNumbers, preview_cuts
 from cloister.hierarchy.file_hierarchy import LevelPreview
-from cloister.io import Source, as_text, sha256
+from cloister.io import Source, Tally, as_text, sha256
 from cloister.io.query import file_of, is_address, is_file_of_sql
 from cloister.jobs.job import FileSource, Job
 from cloister.jobs.running import JobRun, options_of
+from cloister.jobs.wording import in_keys
 from cloister.pipeline.table_shape import rows_where_it_runs
 from cloister.pipeline.tables import TableInMemory
 from cloister.release.figures import band_sizes
@@ -37,6 +38,7 @@ from cloister.search import load_kernels, search
 from cloister.search.problem import Candidate, SearchProblem
 from cloister.settings.reading import how_read
 from cloister.shapes.protocol import Protection, Rows, Run, shape_of
+from cloister.shapes.table.format.facts import class_sizes
 from cloister.shapes.table.format.options import FULL_DOMAIN, TableOptions
 from cloister.shapes.table.method.data import EncodedTable, TableRequest
 from cloister.shapes.table.method.encode import encode
@@ -185,7 +187,9 @@ class DataRead:
         head = pl.DataFrame([as_text(column) for column in read.frame.head(SAMPLE)])
         shown = head if values else pl.DataFrame([shapes_in(column) for column in head])
         cells = tuple(tuple("" if cell is None else cell for cell in row) for row in shown.iter_rows())
-        return FirstRecords(read.name, stamp, read.frame.height, columns, cells, tuple(read.notes), problem)
+        return FirstRecords(
+            read.name, stamp, read.frame.height, columns, cells, tuple(map(in_keys, read.notes)), problem
+        )
 
     def levels(self, state: JobState, part: str, column: str) -> tuple[LevelPreview, ...]:
         """Return a preview of the levels of a quasi-identifier."""
@@ -305,19 +309,17 @@ class DataRead:
     def class_sizes(self, state: JobState, part: str) -> tuple[str, Mapping[str, int]] | None:
         """Return the class sizes of the table of a part as recorded, in bands, with the stamp of its file.
 
-        None for another shape, or a table in which a patient has several records.
+        None for another shape. A release counts patients, as here, where its ids distinguish them.
         """
         job = state.job
         if job.parts[part].shape != "table":
             return None
         with self.at(state.path.parent):
             table, request = self._table(state, part)
-            if request.patients is not None:
-                return None
-            names = list(request.quasi_identifiers)
-            texts = pl.DataFrame([as_text(table.frame[name]) for name in names])
-            sizes = band_sizes(pl.Series(group(texts, names).sizes), members=True)
-            return stamp_of(state.path.parent, job.sources[job.parts[part].sources["source"]]), sizes
+            patient = request.patients.column if request.patients and request.id else None
+            sizes = class_sizes(Tally(table.frame), list(request.quasi_identifiers), patient)
+            stamp = stamp_of(state.path.parent, job.sources[job.parts[part].sources["source"]])
+            return stamp, band_sizes(sizes, members=True)
 
     def compare(
         self, state: JobState, part: str, release: Path, make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made]

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 from starlette.datastructures import FormData
 
-from cloister.errors import CloisterError, word_settings
+from cloister.errors import CloisterError, Message, word_settings
 from cloister.jobs.wording import as_key
 from cloister.settings.constraints import Kind, OneOf, constraint_of, describe
 from cloister.settings.declaration import Given, Keywords, Setting, settings_of
@@ -21,6 +21,8 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 BREAK = re.compile(r"[\r\n]")
 PREFIX = "f:"
+LISTING = "unmatched_values"
+OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)")
 LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
 
 
@@ -52,8 +54,7 @@ class Spec:
         """The label for the user."""
         if self.title:
             return self.title
-        words = LABELS.get(self.path[-1], self.path[-1]).replace("_", " ").replace("-", " ")
-        return words if len(words) == 1 else words[0].upper() + words[1:]
+        return _label(self.path[-1])
 
     @property
     def how(self) -> str:
@@ -102,6 +103,12 @@ class BoundField:
         return self.text == "true"
 
 
+def _label(key: str) -> str:
+    """The label of a key."""
+    words = LABELS.get(key, key).replace("_", " ").replace("-", " ")
+    return words if len(words) == 1 else words[0].upper() + words[1:]
+
+
 def specs_of_shape(shape: str, of_columns: Sequence[str] = ()) -> list[Spec]:
     """Return a field for every setting of a shape that is allowed in a job.
 
@@ -118,6 +125,7 @@ def specs_of_shape(shape: str, of_columns: Sequence[str] = ()) -> list[Spec]:
 def _of_setting(one: Setting, of_columns: Sequence[str]) -> Spec:
     assert one.key is not None
     text = "" if one.help is None else one.help.text.replace(" Repeatable.", "")
+    text = OPTION.sub(lambda found: _label(found[1]), text)  # the help of the command line names options
     default = one.help.shown if one.help is not None and one.help.shown else one.default
     hint = f"{default:g}" if isinstance(default, float) else str(default) if isinstance(default, str | int) else ""
     hint = "" if default is MISSING or default is False else hint
@@ -274,9 +282,14 @@ def errors_of(error: CloisterError) -> dict[str, str]:
 
 
 def in_words(error: CloisterError) -> str:
-    """Return an error message for a page: settings appear as keys, without the file and the section on the page."""
+    """Return an error message for a page: settings appear as keys, without the file and the section on the page.
+
+    It ends before a file that lists values: pages show these themselves.
+    """
     text = error.sentence if error.place == error.file else error.message
-    return word_settings(text, lambda one: as_key(replace(one, section=None)))
+    names = [getattr(part, "name", "") for part in text.parts]
+    end = names.index(LISTING) if LISTING in names else len(names)
+    return word_settings(Message(*text.parts[:end]), lambda one: as_key(replace(one, section=None))).rstrip()
 
 
 def group_fields(found: Sequence[BoundField]) -> dict[str, list[BoundField]]:

@@ -35,8 +35,8 @@ OWN = ("same-origin", "none")
 """How a browser calls a request of our own page, or one that someone typed."""
 
 ANY_PORT = re.compile(r":[0-9]{1,5}\Z")
-MOST_BYTES, MOST_FILE_BYTES = 4 * 2**20, 32 * 2**20
-"""Of what a form sends, and of what one with a file does."""
+MOST_BYTES = 4 * 2**20
+"""Of what a form sends that has no file; the page of one that has says itself that a file is too large."""
 
 EXPIRED, USED, REFUSED = "Session expired", "This link was used", "Request refused"
 
@@ -86,7 +86,7 @@ class Guard:
             await send(message)
 
         headers, method = Headers(scope=scope), scope["method"]
-        refusal = self._refusal(headers, method, MOST_FILE_BYTES if scope["path"] in WITH_FILE else MOST_BYTES)
+        refusal = self._refusal(headers, method, has_file=scope["path"] in WITH_FILE)
         if refusal is None and scope["path"] == "/open" and method == "GET":
             await self._open_session(QueryParams(scope["query_string"]))(scope, receive, guarded)
             return
@@ -97,8 +97,8 @@ class Guard:
         self.last = time.monotonic()
         await self.app(scope, receive, guarded)
 
-    def _refusal(self, headers: Headers, method: str, most: int) -> str | None:
-        """What is wrong with where a request comes from, or with its size in bytes; None if nothing is."""
+    def _refusal(self, headers: Headers, method: str, *, has_file: bool) -> str | None:
+        """What is wrong with where a request comes from, or with its size; None if nothing is."""
         host = headers.get("host", "")
         if self.hosts.isdisjoint({host, ANY_PORT.sub("", host)}):
             return "This address is not one of ours."
@@ -115,7 +115,7 @@ class Guard:
         size = headers.get("content-length", "")
         if not size.isdigit():
             return "The request does not say how long it is, as a form of these pages does."
-        return None if int(size) <= most else "The form is too large. Copy a large hierarchy file into the folder."
+        return None if has_file or int(size) <= MOST_BYTES else "The form is too large."
 
     def _is_known(self, headers: Headers) -> bool:
         try:

@@ -11,6 +11,7 @@ from cloister.errors import CloisterError
 from cloister.jobs.job import CLAIMS
 from cloister.pipeline.tables import TableInMemory
 from cloister.privacy.parse import RULES
+from cloister.report.sentences import RESISTING
 from cloister.settings.declaration import Given
 from cloister.settings.run_options import DISASSOCIATION
 
@@ -98,7 +99,8 @@ def _describe_promise(visit: RequestContext, section: Given) -> tuple[Promised, 
         if isinstance(prepared, TableInMemory):
             rules = prepared.request.rules
             limits = [found[1] for rule in rules if (found := _documented_guarantee(type(rule)))]
-            return Promised([rule.sentence() for rule in rules], list(dict.fromkeys(limits)), rows), {}
+            resisting = [RESISTING] if prepared.request.resist_downcoding else []
+            return Promised([*(rule.sentence() for rule in rules), *resisting], list(dict.fromkeys(limits)), rows), {}
         found = _documented_guarantee(_method(shape, dict(rows).get("method", "")))
         return Promised([found[0]] if found else [], [found[1]] if found else [], rows), {}
     except CloisterError as error:

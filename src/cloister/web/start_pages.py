@@ -117,7 +117,10 @@ def make_of_database(visit: RequestContext) -> Response:
 
 def _likely(names: list[str]) -> str:
     """The shape that columns of these names are usually of."""
+    from cloister.evidence.column import CODE_NAMES, plain_name
+
     has_code = any(name in ("code", "icd9", "icd10", "icd", "condition_concept_id") for name in names)
+    has_code |= len(names) == 2 and any(CODE_NAMES.search(plain_name(name)) for name in names)
     if has_code and any(name.startswith(("age", "date")) or name.endswith("_date") for name in names):
         return "trajectories"
     return "codes" if "codes" in names or (has_code and len(names) <= 4) else "table"
@@ -151,7 +154,7 @@ def make(visit: RequestContext) -> Response:
     if visit.say("empty") and shape != "claims":
         return _start_job(visit, target, shape, {"file": called, **source})
     words = [*command_words(RunOptions, source), "--", called]
-    back = address("new", file=visit.say("file"), into=visit.say("into"))
+    back = address("new", file=visit.say("file"), into=visit.say("into"), shape=shape)
     if second is None:
         return _first(visit, words, target, shape, back)
     files = {"file": called, **source}, {"file": second.name, **source}

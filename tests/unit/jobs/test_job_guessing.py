@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from cloister.evidence.table import guess_table
+from cloister.jobs.guessing_codes import guess_codes
 
 N = 40
 
@@ -32,3 +33,18 @@ def test_a_column_is_taken_for_what_name_and_content_say(name, values, role, hie
     guess = guess_table(frame, "people.csv").columns[1]
 
     assert (guess.role, guess.hierarchy) == (role, hierarchy)
+
+
+@pytest.mark.parametrize(
+    ("values", "cell", "role"),
+    [
+        ([f"AX{n // 2}" for n in range(N)], "250.00", "id"),
+        ([f"AX{n // 2}" for n in range(N)], "250.00 401.9", "not released"),
+        ([f"ward {n % 3}" for n in range(N)], "250.00", "not released"),
+    ],
+)
+def test_an_id_of_any_name_is_seen_by_how_it_repeats(values, cell, role):
+    """Where each row has one code, a column with more values than rows of each is an id; a ward is not."""
+    found = guess_codes(pl.DataFrame({"Pseudonym": values, "Dx": [cell] * N}), "codes.csv")
+
+    assert [guess.role for guess in found] == [role, "code" if role == "id" else "codes"]

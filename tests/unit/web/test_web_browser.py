@@ -503,6 +503,11 @@ def test_a_custodian_without_scripts(reading, patients):
     page.click("button:has-text('Preview')")
     assert "interval:10,20" in page.inner_text("#preview")
     page.goto(f"{reader.base}/hierarchies/builder?job=patients.toml&place=1&form=file")
+    (patients / "large.txt").write_bytes(b"x" * 2**25)
+    page.set_input_files("#file", patients / "large.txt")
+    reader.click("text=Check and use the file", "/hierarchies/file")
+    assert "too large" in page.inner_text(".field.wrong .error")
+    reader.said.clear()  # the browser itself reports the refusal
     page.set_input_files("#file", {"name": "all.csv", "mimeType": "text/csv", "buffer": b"F;*\nM;*\n"})
     reader.click("text=Check and use the file", "/hierarchies")
     assert "all.csv" in page.content()

@@ -175,3 +175,9 @@ def test_the_name_of_a_role_styles_dots_alone(role):
     of_role = re.findall(rf"(?:^|[\s,}}])([^\s,{{}}]*\.{role})(?![\w-])", styles)
 
     assert [one for one in of_role if not one.startswith(".dot")] == []
+
+
+@pytest.mark.parametrize("shape", ["table", "codes", "trajectories", "claims"])
+def test_help_names_fields_and_no_option_of_the_command_line(shape):
+    """What help calls an option there is a label here."""
+    assert [one.help for one in specs_of_shape(shape) if re.search(r"(?<!\w)-{1,2}[a-z]", one.help)] == []

@@ -77,6 +77,31 @@ def test_a_row_index_is_said_where_a_file_is_chosen(window):
     assert 'row_index = "keep"' in (window.folder / "indexed.toml").read_text()
 
 
+def test_codes_and_claims_with_names_of_their_own_are_met_half_way(window):
+    """Two columns, one of diagnoses, are codes; the only other file holds the claims; nobody names an id."""
+    for path in [*window.folder.glob("*.csv"), *window.folder.glob("*.toml")]:
+        path.unlink()
+    rows = [f"AX{n // 3},{code}" for n, code in enumerate(("250.00", "401.9", "E11.9") * 40)]
+    (window.folder / "long.csv").write_text("\n".join(["Pseudonym Nr.,Dx (all)", *rows]))
+    (window.folder / "other.csv").write_text("a,b\n1,2\n")
+    page = window.get("/new", file="long.csv")
+    form = window.form_of(page, "/new")
+
+    assert (form["shape"], form["claims"]) == ("codes", "other.csv")
+    assert window.wait(window.post("/new", form)).url.path == "/promise"
+    assert 'id = "Pseudonym Nr."' in (window.folder / "long.toml").read_text()
+
+
+def test_without_a_quasi_identifier_the_way_leads_back_to_the_columns(window):
+    """The page of hierarchies has one button then, and the alert of undecided columns names them as they are."""
+    (window.folder / "codes_only.csv").write_text("x1,asa325\n" + "1,2\n3,4\n" * 20)
+    page = window.wait(window.post("/new", {"file": "codes_only.csv", "shape": "table"}))
+    assert "has a role: x1, asa325." in plain(page.text)
+    page = stepped(window, page, "/columns")
+    assert page.url.path == "/hierarchies"
+    assert re.search(r'class="button main" href="/columns\?', page.text)
+
+
 def test_the_command_that_is_shown_makes_the_same_bytes(window, monkeypatch, capsys):
     """``cloister protect`` as a page shows it releases what the job does."""
     import html
@@ -307,6 +332,16 @@ def test_every_key_of_a_plan_stands_on_a_page(window):
     names = [spec.name for spec in specs_of_record(ClaimsPlan, ("plan",))]
     assert {name for name in names if f'name="{name}"' not in page} == of_columns
     assert 'name="claims-role-0"' in window.get("/columns", job=job).text
+
+
+def test_the_promise_says_that_labels_resist(window):
+    """Whoever asks for labels that resist downcoding reads what they will leave open."""
+    _, job = made(window)
+    form = window.form_of(window.get("/promise", job=job), "/promise")
+    asked = {"f:method": "mondrian", "f:resist_downcoding": "true"}
+
+    assert "resist downcoding: in every class" not in window.post("/promise/sentence", form).text
+    assert "resist downcoding: in every class" in window.post("/promise/sentence", {**form, **asked}).text
 
 
 WRONG = [

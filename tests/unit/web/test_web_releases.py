@@ -140,6 +140,19 @@ def test_the_risk_before_is_on_the_page_and_not_in_the_release(window, monkeypat
     assert "records were unique" not in window.get("/check", release="patients-release").text
 
 
+def test_the_first_screen_of_patients_with_several_rows(window):
+    """Patients are counted before as after; nobody is sent to an attack that can only be refused."""
+    rows = (window.folder / "patients.csv").read_text().splitlines()
+    (window.folder / "twice.csv").write_text("\n".join([*rows, *rows[1:9]]) + "\n")
+    page = window.wait(window.post("/new", {"file": "twice.csv", "shape": "table"}))
+    window.post("/columns/decide", {**window.form_of(page, "/columns"), "undecided": "drop"})
+    page = window.wait(stepped(window, window.get("/release", job="twice.toml"), "/release/run")).text
+
+    assert "patients were unique" in page
+    assert "with one record each" in page
+    assert "Start the simulation" not in page
+
+
 def test_the_first_screen_of_several_parts(window):
     """Each part has its risk before and after, recorded columns, losses and attack above the sign-off."""
     page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))

@@ -47,6 +47,14 @@ def test_the_release_is_verified_against_its_original(release, tmp_path):
     assert not alone.failures
 
 
+def test_page_one_of_the_report_says_that_labels_resist(release, tmp_path):
+    """Whoever signs reads it next to the guarantee, not as one that anyone verifies."""
+    release.write(tmp_path / "release")
+    first = (tmp_path / "release" / "report.html").read_text().partition('id="s2"')[0]
+
+    assert "<strong>Checked with the original:</strong> Labels resist downcoding" in first
+
+
 def test_a_class_with_coarser_labels_than_questions_lead_to_is_refused(release):
     """A class whose records agree at a finer label looks as safe as before, but no question led to it."""
     frame = release.frame
