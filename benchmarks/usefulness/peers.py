@@ -1,22 +1,24 @@
-"""Releases of cohorts by cloister and by another package, in one run: width of cells, and models trained on them.
+"""Releases of cohorts by cloister and by other packages, in one run: width of cells, and models trained on them.
 
-pip install anonypyx; python -m benchmarks.usefulness.peers FOLDER [--k 5 11]
+pip install anonypyx; ARX_CLASSPATH=... python -m benchmarks.usefulness.peers FOLDER [--k 5 11]
 
 FOLDER as of `benchmarks.usefulness.cohorts`. Records without a value anywhere are left out, as anonypyx takes none.
 70% of the rest are released, with the outcome as recorded. *Width*: how much of a column a cell may be, 0 its value, 1
 all of the column; of numbers the share of the range, of categories that of the other categories; mean over cells. Of
 averages (not truthful): the mean distance of the value, as a share of the range, and the share of other categories.
-*AUC*: logistic regression and boosted trees, trained on the release (middles of intervals; sets of categories as
-categories) and tested on the original of the other 30%, as a share of the AUC of the same model trained on the
-original. anonypyx's MDAV is not measured: with today's pandas it stops at columns of categories. Rows are printed when
-they are measured, with the number of released records. Models train in one thread: on a machine with other work the
-threads of these libraries wait for each other, 60 times as long.
+*AUC*: logistic regression and boosted trees, trained on the release (middles of intervals; a set of categories as equal
+shares of each) and tested on the original of the other 30%, as a share of the AUC of the same model trained on the
+original. ARX recodes locally (`benchmarks.usefulness.peers_arx`), where ARX_CLASSPATH names its classes. anonypyx's
+MDAV is not measured: with today's pandas it stops at columns of categories. Rows are printed when they are measured,
+with the number of released records. Models train in one thread: on a machine with other work the threads of these
+libraries wait for each other, 60 times as long.
 """
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,18 +28,44 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import cloister as cl
+from cloister.hierarchy.value_lists import read_list
 from cloister.io import as_text
+from cloister.release.codebook import bounds_of
 
 from .cohorts import COHORTS, read
+from .peers_arx import recode_by_arx
 from .tables import File, aucs, settings_of
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A released column: the middle and width of numbers, or a label and the number of values that it covers."""
+    """A released column: the middle and width of numbers, or sets of categories and the share of the others in them."""
 
-    shown: NDArray[np.float64] | list[str]
+    shown: NDArray[np.float64] | list[tuple[str, ...]]
     width: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, column: pl.Series, labels: Sequence[str]) -> "Cells":
+        """Read labels of intervals, and of values, lists of values and all values."""
+        if is_number(column):
+            low, high = float(column.min()), float(column.max())
+            ends = {label: bounds_of(label) or (None, None) for label in {*labels}}
+            each = [[low if a is None else float(a), high if b is None else float(b)] for a, b in map(ends.get, labels)]
+            spans = np.clip(np.array(each), low, high)
+            return cls(spans.mean(axis=1), (spans[:, 1] - spans[:, 0]) / (high - low))
+        every = tuple(sorted(as_text(column).unique()))
+        sets = [read_list(label) or ((label,) if label in every else every) for label in labels]
+        return cls(sets, np.array([len(one) - 1 for one in sets]) / max(1, len(every) - 1))
+
+    def matrix(self, values: Sequence[str]) -> NDArray[np.float64]:
+        """Return the numbers, or the share of each category."""
+        if not isinstance(self.shown, list):
+            return self.shown[:, None]
+        place = {value: n for n, value in enumerate(values)}
+        shares = np.zeros((len(self.shown), len(values)))
+        for row, own in enumerate(self.shown):
+            shares[row, [place[value] for value in own]] = 1 / len(own)
+        return shares
 
 
 def with_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -58,36 +86,23 @@ def ours(file: File, k: int, method: str) -> tuple[pl.DataFrame, dict[str, Cells
     release = cl.protect_table(
         file.frame, k=k, qi=file.hierarchies, sensitive=["outcome"], accept=["outcome"], suppression=0, **settings
     )
-    book = release.codebook
     cells = {}
     for name in file.hierarchies:
         text, column = as_text(release.data[name]), file.frame[name]
-        if method == "mdav":
-            lost = release.manifest.utility.columns[name].loss  # of averages, the distance from the values
-            width = np.full(len(text), lost)
-            shown = text.cast(pl.Float64).to_numpy() if is_number(column) else text.to_list()
-        elif is_number(column):
-            low, high = float(column.min()), float(column.max())
-            rows = book.filter(pl.col("column") == name).select("label", "lower", "upper").iter_rows()
-            ends = {label: (float(a), float(b)) for label, a, b in rows if a is not None and b is not None}
-            each = [ends.get(one) or _number(one, low, high) for one in text.to_list()]
-            spans = np.clip(np.array(each), low, high)
-            shown, width = spans.mean(axis=1), (spans[:, 1] - spans[:, 0]) / (high - low)
-        else:
-            shown, width = text.to_list(), (text == "*").cast(float).to_numpy()
-        cells[name] = Cells(shown, width)
+        cells[name] = Cells.of(column, text.to_list())
+        if method == "mdav":  # of averages, the distance from the values
+            lost = release.manifest.utility.columns[name].loss
+            cells[name] = Cells(cells[name].shown, np.full(len(text), lost))
     return release.data.select("outcome"), cells
 
 
-def _number(text: str, low: float, high: float) -> tuple[float, float]:
-    """A number as recorded, else all numbers."""
-    try:
-        return float(text), float(text)
-    except ValueError:
-        return low, high
+def by_arx(file: File, k: int) -> tuple[pl.DataFrame, dict[str, Cells]]:
+    """Return the outcomes and cells of ARX's local recoding; suppressed records have `*` everywhere."""
+    found = recode_by_arx(file, k)
+    return file.frame.select("outcome"), {n: Cells.of(file.frame[n], found[n].to_list()) for n in file.hierarchies}
 
 
-def theirs(file: File, k: int) -> tuple[pl.DataFrame, dict[str, Cells]]:
+def by_anonypyx(file: File, k: int) -> tuple[pl.DataFrame, dict[str, Cells]]:
     """Return the outcomes and cells of the classes that anonypyx's Mondrian makes: ranges and sets of values."""
     from anonypyx import Anonymiser
 
@@ -100,34 +115,33 @@ def theirs(file: File, k: int) -> tuple[pl.DataFrame, dict[str, Cells]]:
     cells = {}
     for name, is_numeric in numbers.items():
         values, width = frame[name].to_numpy(), np.zeros(len(frame))
-        shown = np.zeros(len(frame)) if is_numeric else np.empty(len(frame), object)
+        shown, sets = np.zeros(len(frame)), [()] * len(frame)
         span = np.ptp(values) if is_numeric else len(set(values)) - 1
         for rows in classes:
             own = values[rows]
-            shown[rows] = (own.min() + own.max()) / 2 if is_numeric else "|".join(sorted(set(own)))
             width[rows] = (np.ptp(own) if is_numeric else len(set(own)) - 1) / span
-        cells[name] = Cells(shown if is_numeric else list(shown), width)
+            if is_numeric:
+                shown[rows] = (own.min() + own.max()) / 2
+            else:
+                for row in rows.tolist():
+                    sets[row] = tuple(sorted(set(own)))
+        cells[name] = Cells(shown if is_numeric else sets, width)
     return file.frame.select("outcome"), cells
 
 
 def aucs_of(file: File, test: pl.DataFrame, made: tuple[pl.DataFrame, Mapping[str, Cells]]) -> NDArray[np.float64]:
     """Return the AUC of each model that is trained on a release, on original records."""
     outcome, cells = made
-    released = pl.DataFrame({name: one.shown for name, one in cells.items()})
-    both = pl.concat(
-        [frame.select(pl.col(n).cast(float if is_number(file.frame[n]) else str) for n in cells)
-         for frame in (released, test)]
-    )  # fmt: skip
-    matrix = both.to_dummies([n for n in cells if not is_number(file.frame[n])]).to_numpy().astype(float)
-    train, rest = matrix[: released.height], matrix[released.height :]
+    original = recorded(replace(file, frame=test))[1]
+    values = {n: sorted(as_text(pl.concat([file.frame[n], test[n]])).unique()) for n in cells}
+    train, rest = (np.hstack([one.matrix(values[n]) for n, one in of.items()]) for of in (cells, original))
     return np.array(aucs(train, outcome["outcome"].to_numpy(), rest, test["outcome"].to_numpy()))
 
 
 def recorded(file: File) -> tuple[pl.DataFrame, dict[str, Cells]]:
     """Return the outcomes and cells of the original."""
     columns = {name: file.frame[name] for name in file.hierarchies}
-    shown = {n: one.cast(float).to_numpy() if is_number(one) else as_text(one).to_list() for n, one in columns.items()}
-    return file.frame.select("outcome"), {n: Cells(one, np.zeros(file.frame.height)) for n, one in shown.items()}
+    return file.frame.select("outcome"), {n: Cells.of(one, as_text(one).to_list()) for n, one in columns.items()}
 
 
 TOOLS: dict[str, Callable[[File, int], tuple[pl.DataFrame, dict[str, Cells]]]] = {
@@ -135,8 +149,8 @@ TOOLS: dict[str, Callable[[File, int], tuple[pl.DataFrame, dict[str, Cells]]]] =
     "cluster": lambda file, k: ours(file, k, "cluster"),
     "mondrian": lambda file, k: ours(file, k, "mondrian"),
     "mdav": lambda file, k: ours(file, k, "mdav"),
-    "anonypyx": theirs,
-}
+    "anonypyx": by_anonypyx,
+} | ({"ARX, local recoding": by_arx} if os.environ.get("ARX_CLASSPATH") else {})
 
 
 def main() -> None:
