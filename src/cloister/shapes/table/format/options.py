@@ -27,6 +27,7 @@ NESTED, JOINED = "nested", "joined"
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
 JOINING = (MONDRIAN, CLUSTER, LOCAL_RECODING)  # methods whose labels may overlap, so that intervals can be joined
 MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
+MOST_TRANSFORMATIONS = 20_000  # of a lattice of which local recoding and clusters try all, not a part
 MEAN, MODE = "mean", "mode"
 AVERAGES = (MEAN, "median", MODE)
 LOSS_NAMES = (
