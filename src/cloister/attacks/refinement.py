@@ -53,6 +53,9 @@ from .adversary import Integers, Refinement
 LOWEST_LEVELS = (CLUSTER, LOCAL_RECODING, MONDRIAN)
 """Methods whose classes have the lowest levels at which their records agree."""
 
+NOTHING = (False, False, 0.0)
+"""That nothing follows for a label."""
+
 Logarithms = NDArray[np.float64]
 
 
@@ -88,81 +91,110 @@ Covered = Mapping[str, Sequence[CoveredValues | None]]
 """By column, what each label covers; None where a label covers other values at another level."""
 
 
-def refine(
-    sizes: Integers,
-    labels: Mapping[str, Integers],
-    texts: Mapping[str, Sequence[str | None]],
-    hierarchies: Mapping[str, BoundHierarchy],
-    levels: Mapping[str, Sequence[int]],
-    method: str = CLUSTER,
-    k: int | None = None,
-) -> Refinement:
-    """Return what follows for classes from the rules of a method.
+@dataclass(frozen=True, eq=False)
+class ReleasedClasses:
+    """The classes of a release as a recipient sees them.
 
-    Parameters
+    Attributes
     ----------
     sizes : (n_classes,) records of each class
     labels : by column, (n_classes,) number of the label
     texts : by column, the label of each number
     hierarchies : by column, bound to the values that occur: which do is assumed to be known
     levels : by column, the levels in use; of the lowest one nothing follows, since it may be the lowest allowed
-    k : records that a class had to have, if all columns are given and nothing else decided about classes
+    """
+
+    sizes: Integers
+    labels: Mapping[str, Integers]
+    texts: Mapping[str, Sequence[str | None]]
+    hierarchies: Mapping[str, BoundHierarchy]
+    levels: Mapping[str, Sequence[int]]
+
+
+def refine(classes: ReleasedClasses, method: str, k: int | None = None) -> Refinement:
+    """Return what follows for classes from the rules of a method.
+
+    ``k``: records that a class had to have, if all columns are given and nothing else decided about classes
 
     Examples
     --------
     >>> import numpy as np
     >>> from cloister.hierarchy import suppress
     >>> sex = {"sex": suppress().bind("sex", ["F", "M"])}
-    >>> found = refine(np.array([2, 3]), {"sex": np.array([0, 0])}, {"sex": ["*"]}, sex, {"sex": [0, 1]})
+    >>> stars = ReleasedClasses(np.array([2, 3]), {"sex": np.array([0, 0])}, {"sex": ["*"]}, sex, {"sex": [0, 1]})
+    >>> found = refine(stars, "cluster")
     >>> found.labels, found.determined, found.records, round(found.bits, 3)
     (2, 1, 2, 0.708)
     """
-    covered: Covered = {column: _list_covered(texts[column], hierarchies[column], levels[column]) for column in labels}
+    found, sizes = list(refine_columns(classes, method, k).values()), classes.sizes
+    n_labels = sum(int(one.is_coarser.sum()) for one in found)
+    is_concerned = np.logical_or.reduce([np.zeros(sizes.size, dtype=np.bool_), *(one.is_determined for one in found)])
+    return Refinement(
+        labels=n_labels,
+        determined=sum(int(one.is_determined.sum()) for one in found),
+        records=int(sizes[is_concerned].sum()),
+        bits=sum(float(one.bits.sum()) for one in found) / max(1, n_labels),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedColumn:
+    """What follows for the label of each class in a column, shape (n_classes,) each.
+
+    Attributes
+    ----------
+    is_coarser : whether anything follows for it
+    is_determined : whether the counts of the labels directly below follow exactly
+    bits : what the rules give away
+    """
+
+    is_coarser: NDArray[np.bool_]
+    is_determined: NDArray[np.bool_]
+    bits: NDArray[np.float64]
+
+
+def refine_columns(classes: ReleasedClasses, method: str, k: int | None = None) -> dict[str, RefinedColumn]:
+    """Return what follows for each class, by column."""
+    sizes, labels = classes.sizes, classes.labels
+    covered: Covered = {
+        column: _list_covered(texts, classes.hierarchies[column], classes.levels[column])
+        for column, texts in classes.texts.items()
+    }
     is_clear = np.ones(sizes.size, dtype=np.bool_)
     for column, numbers in labels.items():
         is_clear &= np.array([one is not None for one in covered[column]])[numbers]
-    if method == LOCAL_RECODING and not (k and _appeared_one_by_one(sizes, labels, covered, hierarchies, is_clear, k)):
+    if method == LOCAL_RECODING and not (k and _appeared_one_by_one(classes, covered, is_clear, k)):
         k = None
-    n_labels = n_determined = 0
-    bits, is_concerned, most = 0.0, np.zeros(sizes.size, dtype=np.bool_), int(sizes.max(initial=0))
+    most, found = int(sizes.max(initial=0)), {}
     for column, numbers in labels.items():
-        kinds, place, n_alike = np.unique(
-            np.stack([numbers, sizes, is_clear]), axis=1, return_inverse=True, return_counts=True
-        )
-        is_determined = np.zeros(n_alike.size, dtype=np.bool_)
-        for kind, (number, n, clear) in enumerate(kinds.T.tolist()):
-            one = covered[column][number]
-            if one is not None and one.finer is not None and n > 1:
-                is_determined[kind], share = _follow(one.finer, n, k if clear else None, method, most)
-                n_labels += int(n_alike[kind])
-                bits -= int(n_alike[kind]) * share / math.log(2)
-        n_determined += int(n_alike[is_determined].sum())
-        is_concerned |= is_determined[place.reshape(-1)]
-    return Refinement(n_labels, n_determined, int(sizes[is_concerned].sum()), bits / max(1, n_labels))
+        # As one for all classes with the same label and number of records.
+        kinds, place = np.unique(np.stack([numbers, sizes, is_clear]), axis=1, return_inverse=True)
+        of_kind = []
+        for number, n, clear in kinds.T.tolist():
+            finer = (one := covered[column][number]) and one.finer
+            of_kind.append(
+                (True, *_follow(finer, n, k if clear else None, method, most)) if finer and n > 1 else NOTHING
+            )
+        is_coarser, is_determined, share = np.array(of_kind, dtype=np.float64).reshape(-1, 3)[place.reshape(-1)].T
+        found[column] = RefinedColumn(is_coarser > 0, is_determined > 0, -share / math.log(2))
+    return found
 
 
-def _appeared_one_by_one(
-    sizes: Integers,
-    labels: Mapping[str, Integers],
-    covered: Covered,
-    hierarchies: Mapping[str, BoundHierarchy],
-    is_clear: NDArray[np.bool_],
-    k: int,
-) -> bool:
+def _appeared_one_by_one(classes: ReleasedClasses, covered: Covered, is_clear: NDArray[np.bool_], k: int) -> bool:
     """Return whether classes of local recoding can only be those that appeared one by one, as all levels were tried.
 
     Levels with as many labels as the one below were not. No class may have more records than its finer labels allow:
     such a file is not of this method.
     """
-    n_levels = [len({len(set(names)) for names in hierarchies[column].labels}) for column in labels]
+    n_levels = [len({len(set(names)) for names in one.labels}) for one in classes.hierarchies.values()]
     if math.prod(n_levels) > MOST_TRANSFORMATIONS:
         return False
     highest = []
-    for column, numbers in labels.items():
+    for column, numbers in classes.labels.items():
         number = {label: place for place, label in enumerate({one.highest: None for one in covered[column] if one})}
         highest.append(np.array([number[one.highest] if one else -1 for one in covered[column]])[numbers[is_clear]])
         room = [len(one.finer.cells) * (k - 1) if one and one.finer else np.inf for one in covered[column]]
-        if np.any(sizes[is_clear] > np.array(room)[numbers[is_clear]]):
+        if np.any(classes.sizes[is_clear] > np.array(room)[numbers[is_clear]]):
             return False
     cells = np.stack(highest, axis=1)
     return len(np.unique(cells, axis=0)) < len(cells)
