@@ -20,7 +20,7 @@ transformation are not lower. If two classes do not differ there, they appeared 
 label has k records, or only one has and all others have at most k - 1 together. So a class either has at most k - 1
 records of each finer label, or 1 to k - 1 that are not of the most frequent one.
 
-*Clusters* are regrouped for the sake of loss: a class may have k records of several finer labels, and nothing follows.
+*Clusters* are regrouped for the sake of loss, which does not ask what is below their labels: nothing more follows.
 
 Nothing more than the first rule follows for a class with a label that covers other values at another level, since two
 classes may look like one. Each rule is about one column of one class. As a record may have any finer labels of two
