@@ -191,7 +191,8 @@ class TableSettings:
         bool,
         Help(
             "Choose labels so that at least two distributions of finer values stay possible in every class, even for "
-            "those who know the method. With --method mondrian, k of 3 or more and no other rule."
+            "those who know the method. With --method mondrian and k of 3 or more; rules about sensitive columns are "
+            "checked, and change no label."
         ),
         Key(),
     ] = False
