@@ -14,7 +14,7 @@ from tests.made.examples import examples
 from tests.oracles.refinement import assignments, consistent, determined, minimal_counts, refined_counts
 
 import cloister as cl
-from cloister.attacks.refinement import ReleasedClasses, refine, refine_columns
+from cloister.attacks.refinement import ShownClasses, refine, refine_columns
 from cloister.errors import NoSafeRelease
 from cloister.privacy import KAnonymity
 from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, MONDRIAN
@@ -99,7 +99,7 @@ def released(kind, release):
     texts = {name: sorted({row[j] for row in rows}) for j, name in enumerate(NAMES)}
     labels = {name: np.array([texts[name].index(row[j]) for row in rows]) for j, name in enumerate(NAMES)}
     levels = {name: sorted({lowest_level(hierarchies[name], label) for label in texts[name]}) for name in NAMES}
-    return rows, ReleasedClasses(np.array([release.count(row) for row in rows]), labels, texts, hierarchies, levels)
+    return rows, ShownClasses(np.array([release.count(row) for row in rows]), labels, texts, hierarchies, levels)
 
 
 def appeared_one_by_one(rows, classes):
@@ -228,7 +228,7 @@ def one_class(shown, n, k):
             hierarchies[f"c{place}"] = cl.suppress().bind(f"c{place}", [*"0123456"[: int(label[1])]])
         else:
             hierarchies[f"c{place}"] = cl.intervals(1, 2).join(cl.intervals(1, 2).bind(f"c{place}", [*"012345"]), shown)
-    return ReleasedClasses(
+    return ShownClasses(
         np.array([n, k]),
         {name: np.array([0, 1]) for name in hierarchies},
         {
@@ -244,9 +244,7 @@ def test_of_the_lowest_level_nothing_follows_whatever_it_covers_higher_up():
     """A level that merges nothing leaves a label as it is: at the lowest level allowed it may be one value alone."""
     rows = [["a1", "a", "a", "*"], ["a2", "a", "a", "*"], ["b1", "b", "c", "*"], ["c1", "c", "c", "*"]]
     code = {"code": cl.hierarchy_rows(rows).bind("code", ["a1", "a2", "b1", "c1"])}
-    classes = ReleasedClasses(
-        np.array([2, 2]), {"code": np.array([0, 1])}, {"code": ["a", "c"]}, code, {"code": [1, 2]}
-    )
+    classes = ShownClasses(np.array([2, 2]), {"code": np.array([0, 1])}, {"code": ["a", "c"]}, code, {"code": [1, 2]})
 
     assert refine(classes, MONDRIAN, 2).labels == 0
 
@@ -255,9 +253,7 @@ def test_a_class_of_two_has_a_record_at_either_end_of_joined_intervals():
     """Of ages 5 to 19 in intervals of five, two records are in the first and in the last; of three, so many less."""
     ages = cl.intervals(5, 20)
     ages = {"age": ages.join(ages.bind("age", ["7", "12", "18", "30"]), ["[5-19]"])}
-    classes = ReleasedClasses(
-        np.array([2, 3]), {"age": np.array([0, 0])}, {"age": ["[5-19]"]}, ages, {"age": [0, 1, 2]}
-    )
+    classes = ShownClasses(np.array([2, 3]), {"age": np.array([0, 0])}, {"age": ["[5-19]"]}, ages, {"age": [0, 1, 2]})
     found = refine(classes, CLUSTER)
 
     assert (found.labels, found.determined, found.records) == (2, 1, 2)

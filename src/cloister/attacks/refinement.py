@@ -92,7 +92,7 @@ Covered = Mapping[str, Sequence[CoveredValues | None]]
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedClasses:
+class ShownClasses:
     """The classes of a release as a recipient sees them.
 
     Attributes
@@ -111,7 +111,7 @@ class ReleasedClasses:
     levels: Mapping[str, Sequence[int]]
 
 
-def refine(classes: ReleasedClasses, method: str, k: int | None = None) -> Refinement:
+def refine(classes: ShownClasses, method: str, k: int | None = None) -> Refinement:
     """Return what follows for classes from the rules of a method.
 
     ``k``: records that a class had to have, if all columns are given and nothing else decided about classes
@@ -121,7 +121,7 @@ def refine(classes: ReleasedClasses, method: str, k: int | None = None) -> Refin
     >>> import numpy as np
     >>> from cloister.hierarchy import suppress
     >>> sex = {"sex": suppress().bind("sex", ["F", "M"])}
-    >>> stars = ReleasedClasses(np.array([2, 3]), {"sex": np.array([0, 0])}, {"sex": ["*"]}, sex, {"sex": [0, 1]})
+    >>> stars = ShownClasses(np.array([2, 3]), {"sex": np.array([0, 0])}, {"sex": ["*"]}, sex, {"sex": [0, 1]})
     >>> found = refine(stars, "cluster")
     >>> found.labels, found.determined, found.records, round(found.bits, 3)
     (2, 1, 2, 0.708)
@@ -153,7 +153,7 @@ class RefinedColumn:
     bits: NDArray[np.float64]
 
 
-def refine_columns(classes: ReleasedClasses, method: str, k: int | None = None) -> dict[str, RefinedColumn]:
+def refine_columns(classes: ShownClasses, method: str, k: int | None = None) -> dict[str, RefinedColumn]:
     """Return what follows for each class, by column."""
     sizes, labels = classes.sizes, classes.labels
     covered: Covered = {
@@ -180,7 +180,7 @@ def refine_columns(classes: ReleasedClasses, method: str, k: int | None = None) 
     return found
 
 
-def _appeared_one_by_one(classes: ReleasedClasses, covered: Covered, is_clear: NDArray[np.bool_], k: int) -> bool:
+def _appeared_one_by_one(classes: ShownClasses, covered: Covered, is_clear: NDArray[np.bool_], k: int) -> bool:
     """Return whether classes of local recoding can only be those that appeared one by one, as all levels were tried.
 
     Levels with as many labels as the one below were not. No class may have more records than its finer labels allow:
@@ -220,10 +220,13 @@ def _list_covered(
             found.append(None)
             continue
         ((covers, level),) = sets[text].items()
-        finer = _below(hierarchy, covers, level, min(levels))
+        finer = None
         # The root also covers missing values, so that no interval need occur. Both ends of other labels do.
         if hierarchy.joined and text not in hierarchy.labels[-1]:
             finer = _joined_below(hierarchy, covers, level)
+        elif level > min(levels):
+            n_below = len({hierarchy.labels[level - 1][place] for place in covers})
+            finer = FinerLabels((1,) * n_below, has_ends=False) if n_below > 1 else None
         found.append(CoveredValues(hierarchy.labels[max(levels)][min(covers)], finer))
     return found
 
@@ -241,40 +244,28 @@ def _joined_below(hierarchy: BoundHierarchy, covers: frozenset[int], level: int)
     return None
 
 
-def _below(hierarchy: BoundHierarchy, covers: frozenset[int], level: int, lowest: int) -> FinerLabels | None:
-    """Return the labels of the next lower level; None for a label of the lowest."""
-    n = len({hierarchy.labels[level - 1][place] for place in covers}) if level > lowest else 1
-    return FinerLabels((1,) * n, has_ends=False) if n > 1 else None
-
-
 def _follow(finer: FinerLabels, n: int, k: int | None, method: str, most: int) -> tuple[bool, float]:
     """Return whether all counts of a class follow exactly, and the logarithm of a share.
 
     The share is that of assignments of records to finer labels, or to intervals, which the rules leave. Without rules
-    all m^n are possible.
+    all m^n are possible. By the lowest levels excluded are the m with one label for all, or all without an end.
+
+    ``most``: records of the largest class
     """
-    if k is None or method == CLUSTER or (method == MONDRIAN and n < 2 * k):
-        return _lowest(finer, n)
-    return _rare(finer, n, k, most) if method == LOCAL_RECODING else (False, _undivided(finer, n, k, most))
-
-
-def _lowest(finer: FinerLabels, n: int) -> tuple[bool, float]:
-    """Return what follows from the lowest levels: excluded are the m with one label for all, or all without an end."""
     m = float(sum(finer.cells))
-    excluded = 2 * (1 - 1 / m) ** n - (1 - 2 / m) ** n if finer.has_ends else m ** (1 - n)
-    return n == 2 and (finer.has_ends or m == n), math.log1p(-excluded)
-
-
-def _rare(finer: FinerLabels, n: int, k: int, most: int) -> tuple[bool, float]:
-    """Return what follows if no finer label has more than k - 1 records, of classes of at most ``most`` records."""
-    ways = _multiply_all(_count_kinds(finer), k, most)[n]
+    if k is None or method == CLUSTER or (method == MONDRIAN and n < 2 * k):
+        excluded = 2 * (1 - 1 / m) ** n - (1 - 2 / m) ** n if finer.has_ends else m ** (1 - n)
+        return n == 2 and (finer.has_ends or m == n), math.log1p(-excluded)
+    if method == MONDRIAN:
+        return False, _count_undivided(finer, n, k, most) + math.lgamma(n + 1) - n * math.log(m)
+    ways = float(_multiply_all(_count_kinds(finer), k, most)[n])
     # One vector of counts is possible if all counts are the least or all are the greatest.
     is_determined = n == 2 * finer.has_ends or n == len(finer.cells) * (k - 1)
-    return is_determined, float(ways) + math.lgamma(n + 1) - n * math.log(sum(finer.cells))
+    return is_determined, ways + math.lgamma(n + 1) - n * math.log(m)
 
 
-def _undivided(finer: FinerLabels, n: int, k: int, most: int) -> float:
-    """Return the share if Mondrian could not split 2k records or more; never a single vector of counts is possible."""
+def _count_undivided(finer: FinerLabels, n: int, k: int, most: int) -> float:
+    """Return the ways if Mondrian could not split 2k records or more, of which no vector of counts is the only one."""
     kinds = _count_kinds(finer)
     rare = _multiply_all(kinds, k, most)
     found = float(rare[n]) if n < rare.size else -math.inf
@@ -284,7 +275,7 @@ def _undivided(finer: FinerLabels, n: int, k: int, most: int) -> float:
         for n_left in range(1, min(k, left.size)):
             ways = _count_ways(kind, n - n_left) + float(left[n_left]) + math.log(times)
             found = float(np.logaddexp(found, ways))
-    return found + math.lgamma(n + 1) - n * math.log(sum(finer.cells))
+    return found
 
 
 Kind = tuple[int, bool]

@@ -39,7 +39,7 @@ from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Matc
 from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
 from .label_matching import Labelled, Nearest, RecordPredicates, group_rows, labels_of, number_texts
-from .refinement import LOWEST_LEVELS, ReleasedClasses, refine
+from .refinement import LOWEST_LEVELS, ShownClasses, refine
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 QI = "quasi-identifier"
@@ -125,7 +125,7 @@ def _refine(
     generalized = [column for column in shown if column not in promise.averaged]
     rules, is_merged = manifest.guarantee.rules, manifest.settings.merge_bound is not None
     is_by_size = all(isinstance(rule, KAnonymity) for rule in rules) and not promise.averaged and not is_merged
-    classes = ReleasedClasses(
+    classes = ShownClasses(
         sizes,
         {column: by_column[column] for column in generalized},
         {column: shown[column][0] for column in generalized},
