@@ -208,7 +208,7 @@ class Refinement:
     labels : pairs of a class and a column whose label covers several finer ones
     determined : of these, how many have finer counts that follow exactly
     records : records of classes with such a label
-    bits : mean information that the rule gives on the finer labels of a class, over these pairs
+    bits : mean information that the rules give on the finer labels of a class, over these pairs
     """
 
     labels: int

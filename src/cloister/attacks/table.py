@@ -12,6 +12,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import Tally, as_text, from_native, without_formulas
 from cloister.kernels.ragged import postings
+from cloister.privacy import KAnonymity
 from cloister.release.folder import read_tables
 from cloister.release.head import CLUSTERS
 from cloister.settings.reading import how_read
@@ -38,7 +39,7 @@ from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Matc
 from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
 from .label_matching import Labelled, Nearest, RecordPredicates, group_rows, labels_of, number_texts
-from .refinement import LOWEST_LEVELS, refine
+from .refinement import LOWEST_LEVELS, ShownClasses, refine
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 QI = "quasi-identifier"
@@ -110,23 +111,28 @@ def _open_reduced(
         ids=None if ids is None else patient_ids(ids, n_patients),
         traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
         predicates=RecordPredicates.of(released, groups, recorded, original),
-        refinement=_refine(frame, promise, source.hierarchies) if has_lowest_levels else None,
+        refinement=_refine(frame, promise, source.hierarchies, manifest) if has_lowest_levels else None,
     )
 
 
-def _refine(frame: pl.DataFrame, promise: Guarantee, hierarchies: Mapping[str, BoundHierarchy]) -> Refinement:
-    """Return what follows for somebody who knows the rule by which the method chose the labels of classes."""
+def _refine(
+    frame: pl.DataFrame, promise: Guarantee, hierarchies: Mapping[str, BoundHierarchy], manifest: TableManifest
+) -> Refinement:
+    """Return what follows for somebody who knows the rules by which the method chose the labels of classes."""
     shown = {column: number_texts(as_text(frame[column])) for column in promise.levels}
     labels, sizes, _ = group_rows([numbers for _, numbers in shown.values()], frame.height)
     by_column = dict(zip(shown, labels, strict=True))
     generalized = [column for column in shown if column not in promise.averaged]
-    return refine(
+    rules, is_merged = manifest.guarantee.rules, manifest.settings.merge_bound is not None
+    is_by_size = all(isinstance(rule, KAnonymity) for rule in rules) and not promise.averaged and not is_merged
+    classes = ShownClasses(
         sizes,
         {column: by_column[column] for column in generalized},
         {column: shown[column][0] for column in generalized},
-        hierarchies,
+        {column: hierarchies[column] for column in generalized},
         {column: promise.recoded.get(column, (promise.levels[column],)) for column in generalized},
     )
+    return refine(classes, manifest.method, max(rule.class_size for rule in rules) if is_by_size else None)
 
 
 def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> pl.DataFrame:

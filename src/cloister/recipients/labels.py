@@ -156,7 +156,7 @@ class LabelledColumn:
         return replace(self, labels=labels, ends=ends, is_coarse=is_coarse, lists={})
 
     def _from_values(self, found: Meeting) -> Meeting:
-        """Return which labels meet a condition that values and other labels meet so: listed values are equally likely."""
+        """Return which labels meet a condition that values and other labels meet so: listed ones are equally likely."""
         place = {label: n for n, label in enumerate(self.without_lists.labels)}
         members = [[place[value] for value in self.lists.get(label, ()) or (label,)] for label in self.labels]
         return Meeting.of(

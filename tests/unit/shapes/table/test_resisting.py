@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.errors import InputError
+from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy.stated_leaves import state_leaves
 from cloister.io import Tally
 from cloister.testing import hospital_patients
@@ -152,7 +152,7 @@ def test_a_thousand_records_of_one_value_are_narrowed_to_it():
         ({"method": "cluster"}, "the method is cluster"),
         ({"purpose": "one-coding"}, "the purpose is one-coding"),
         ({"purpose": "counts"}, "the purpose is counts"),
-        ({"rule": ["l-diversity:diagnosis=2"]}, "there is a rule l-diversity"),
+        ({"rule": ["average-risk=0.1"]}, "there is a rule average-risk"),
         ({"target": "diagnosis"}, "classes depend on target"),
         ({"loss": "entropy"}, "the loss is entropy. Take iyengar, arx or precision"),
         ({"labels": "joined"}, "labels are joined"),
@@ -166,6 +166,23 @@ def test_what_would_reveal_more_is_refused(more, what):
     with pytest.raises(InputError, match=what) as refused:
         protect(patients(), **more)
     assert str(refused.value).startswith("resist_downcoding is for the method mondrian")
+
+
+def test_a_rule_about_a_sensitive_column_changes_no_label():
+    """Where all classes satisfy it the records are the same as without it, and both programs agree."""
+    ruled, plain = protect(patients(), k=8, rule=["l-diversity:diagnosis=2"]), protect(patients(), k=8)
+
+    assert ruled.frame.equals(plain.frame)
+    assert ruled.verify().holds
+
+
+def test_a_rule_that_a_class_violates_leaves_no_safe_release():
+    """Nothing is suppressed or made coarser for a rule: the message counts the classes, and names no value."""
+    with pytest.raises(
+        NoSafeRelease, match=r"But \d+ of \d+ classes fall short .* larger k or a weaker rule"
+    ) as refused:
+        protect(patients(), rule=["l-diversity:diagnosis=3"], suppression=1)
+    assert not any(value in str(refused.value) for value in patients()["diagnosis"].unique())
 
 
 def test_suppressed_records_are_those_that_violate_at_the_highest_levels():

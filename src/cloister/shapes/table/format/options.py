@@ -27,6 +27,7 @@ NESTED, JOINED = "nested", "joined"
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
 JOINING = (MONDRIAN, CLUSTER, LOCAL_RECODING)  # methods whose labels may overlap, so that intervals can be joined
 MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
+MOST_TRANSFORMATIONS = 20_000  # of a lattice of which local recoding and clusters try all, not a part
 MEAN, MODE = "mean", "mode"
 AVERAGES = (MEAN, "median", MODE)
 LOSS_NAMES = (
@@ -190,7 +191,8 @@ class TableSettings:
         bool,
         Help(
             "Choose labels so that at least two distributions of finer values stay possible in every class, even for "
-            "those who know the method. With --method mondrian, k of 3 or more and no other rule."
+            "those who know the method. With --method mondrian and k of 3 or more; rules about sensitive columns are "
+            "checked, and change no label."
         ),
         Key(),
     ] = False

@@ -254,12 +254,12 @@ LEAST_RESISTING = 3  # records of a class whose labels resist downcoding
 def _check_open_labels(request: TableRequest) -> None:
     """Refuse what would reveal more than the answers to questions about class sizes, together with labels that resist.
 
-    Rules about sensitive columns, weights by a target and averages depend on values that labels leave open; joined
-    intervals are as short as their records allow; hierarchies made of the records say where these are. Of two different
-    records it always follows what a label hides: one of either.
+    Weights by a target and averages depend on values that labels leave open; joined intervals are as short as their
+    records allow; hierarchies made of the records say where these are. Of two different records it always follows what
+    a label hides: one of either. Rules about sensitive columns decide whether the classes are released, never on them.
     """
     made = [name for name, one in request.quasi_identifiers.items() if isinstance(one.hierarchy, MadeOfRecords)]
-    others = [rule.model for rule in request.rules if not isinstance(rule, KAnonymity)]
+    others = [rule.model for rule in request.rules if not isinstance(rule, KAnonymity) and rule.about is None]
     wrong: dict[tuple[str | NamedSetting, ...], bool] = {
         ("k is ", str(request.class_size), ". Ask for 3 or more"): request.class_size < LEAST_RESISTING,
         (f"the method is {request.method}. Take ", setting("method", MONDRIAN)): request.method != MONDRIAN,
@@ -278,7 +278,7 @@ def _check_open_labels(request: TableRequest) -> None:
     for why, is_asked in wrong.items():
         if is_asked:
             raise InputError(
-                setting("resist_downcoding"), f" is for the method {MONDRIAN} with k-anonymity alone, but ", *why, "."
+                setting("resist_downcoding"), f" is for the method {MONDRIAN} with k-anonymity, but ", *why, "."
             )
 
 

@@ -242,6 +242,7 @@ def choose(
         recoding = recoding_of(table, request)
         if request.resist_downcoding:
             partition = partition_simulatably(recoding)
+            _refuse_violations(recoding, partition)
         elif request.method == MONDRIAN:
             partition = _split(recoding, table, request)
         else:
@@ -338,6 +339,18 @@ def _recode_table(
     used = {column: levels[column] for column in table.hierarchies}
     loss = recoding.measure(partition)
     return Choice(result, of_record != SUPPRESSED, texts, used, loss, recoding.suppressed(partition))
+
+
+def _refuse_violations(recoding: TableRecoding, partition: Partition) -> None:
+    """Refuse a partition with a class that violates a rule: which classes are suppressed would show what they have."""
+    released = recoding.released(partition)
+    holds = recoding.checker.holds(released.rows, released.classes, released.n_classes)
+    if not holds.all():
+        raise NoSafeRelease(
+            f"Asked for was: {recoding.problem.requirement}. But {np.count_nonzero(~holds)} of {holds.size} classes "
+            "fall short of that, and labels that resist downcoding do not depend on sensitive columns. Ask for a "
+            "larger k or a weaker rule."
+        )
 
 
 def _within_limit(recoding: TableRecoding, partition: Partition) -> Partition:

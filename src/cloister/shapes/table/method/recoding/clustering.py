@@ -18,13 +18,13 @@ from cloister.kernels.regroup import regroup_classes
 from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels
+from cloister.shapes.table.format.options import MOST_TRANSFORMATIONS
 
 from .joined import find_bits, find_reach, join_labels
 from .mondrian import blocks, divide_rows, mondrian
 from .strata import find_strata, within_strata
 from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
-MOST_TRANSFORMATIONS = 20_000  # that are tried
 WORK = 1_600_000_000  # visits of values; where a lattice needs more, some ways from bottom to top are tried
 FEWEST_VISITED = (1_000, 16)  # rows and attributes: with fewer, another transformation costs no less
 POWER = 1.3  # of an attribute's loss: one that is lost whole weighs more than two by halves (1 to 2 tried)
@@ -113,7 +113,8 @@ def by_cost(problem: SearchProblem) -> Iterator[NDArray[np.int64]]:
     places = np.array(list(product(*map(range, map(len, worth)))) if is_small else _ways(problem, worth))
     levels = np.stack([np.array(own)[place] for own, place in zip(worth, places.T, strict=True)], axis=1)
     costs = problem.task.costs
-    terms = costs.mean[np.arange(len(worth)), levels] ** POWER @ costs.weight
+    # Added up in one order for all, so that no transformation costs less than a finer one.
+    terms = (costs.mean**POWER * costs.weight[:, np.newaxis])[np.arange(len(worth)), levels].sum(axis=1)
     # Rounded, so that equal costs are equal however they were added up; then by rank, then by levels.
     yield from levels[np.lexsort([*levels.T[::-1], levels.sum(axis=1), np.round(terms, 12)])]
 
