@@ -124,19 +124,15 @@ def _joint_label(maps, clusters, one, other, j, highest):
 
 
 @inner
-def _count_bits(bits):
-    """The number of bits that are set: in pairs, in fours, in bytes, and of all bytes."""
-    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@inner
 def _joint_reach(prices, clusters, one, other, j):
     """Leaves of the shortest label of an attribute that joins intervals, or lists the values, of two clusters."""
     if prices.listed[j] > 0:
-        n = _count_bits(clusters.bits[one, j] | clusters.bits[other, j])
+        # How many bits are set: in pairs, in fours, in bytes, and in all bytes.
+        bits = clusters.bits[one, j] | clusters.bits[other, j]
+        bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+        bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+        bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+        n = np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
         return np.float64(n) if n <= prices.listed[j] else np.inf
     return max(clusters.high[one, j], clusters.high[other, j]) - min(clusters.low[one, j], clusters.low[other, j])
 
