@@ -92,6 +92,9 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     # class sizes of originals, if this application made the release of them: shown, and never written into it
     before = visit.app.before.get(key_of(folder)) if parts else None
     compared = report_with_originals(folder, before) if before else None
+    # Attacks look for patients of one record each.
+    has_several = parts and any(getattr(one.guarantee, "patients", None) for one in manifests_in([folder]).values())
+    is_attackable = bool(parts) and not has_several
     page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
     first, rest = _report(page)
     anchor = ANCHOR.search(page)
@@ -99,7 +102,7 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
         "check", status, name=folder.name, place=place, found=found, first=first, rest=rest,
         is_compared=compared is not None, at="" if anchor is None else anchor[1], sections=PART.findall(page),
         decisions=_read_decisions(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem,
-        digest=digest_of(hashes), parts=parts, job=job, is_attackable=bool(parts) and _have_one_record(folder),
+        digest=digest_of(hashes), parts=parts, job=job, is_attackable=is_attackable,
         files=[name for name, _ in visit.app.folder.look().data] if parts else [],
         notes=visit.app.notes.get(key_of(folder), []),
     )  # fmt: skip
@@ -119,11 +122,6 @@ def _parts(folder: Path) -> dict[str, tuple[str, str]]:
     """Return the shape of each part of a release, and the name of the file that it was made from."""
     found = manifests_in([folder])
     return {name.rpartition("/")[2]: (one.shape, one.settings.source) for name, one in found.items()}
-
-
-def _have_one_record(folder: Path) -> bool:
-    """Whether patients have one record each in every part of a release; attacks look for no others."""
-    return not any(getattr(one.guarantee, "patients", None) for one in manifests_in([folder]).values())
 
 
 def state(visit: RequestContext) -> Response:
