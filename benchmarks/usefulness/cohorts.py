@@ -6,7 +6,8 @@ FOLDER holds files of the collection Rdatasets (github.com/vincentarelbundock/Rd
 flchain, rotterdam, nafld1, colon, mgus2, gbsg and pbc, openintro's yrbss, DAAG's monica, causaldata's nhefs and
 stevedata's nesarc_drinkspd. Printed are, by file, k and method, the loss (equal weights), by how many points the rate
 of the outcome by age decade and sex is off in cells of 50 records or more (estimated from labels by maximum
-likelihood), and how many of the rarer categories still occur as such: those of at most a fifth of the records, by size.
+likelihood), and how many of the rarer categories still occur, as such and as such or in a list: those of ten records or
+more, and of at most a fifth of all, in columns of at most 15 values that are no numbers with intervals.
 """
 
 import argparse
@@ -15,12 +16,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.table import Table
 
 import cloister as cl
-from cloister.hierarchy import parse_hierarchy
+from cloister.hierarchy import Intervals, parse_hierarchy
+from cloister.hierarchy.value_lists import read_list
 from cloister.io import as_text
 from cloister.shapes.table.method.protect import TableRelease
 
@@ -129,15 +132,16 @@ def rates_off(file: File, coding: Coding, release: TableRelease) -> float:
     return float(100 * sum(errors) / len(errors))
 
 
-def categories(file: File, release: TableRelease) -> Iterator[bool]:
-    """Yield whether each category of at most a fifth of the records, and of ten or more, still occurs."""
-    for column in file.hierarchies:
+def categories(file: File, release: TableRelease) -> Iterator[tuple[bool, bool]]:
+    """Yield whether each rarer category still occurs, as such and as such or in a list."""
+    for column, hierarchy in file.hierarchies.items():
         text = as_text(file.frame[column])
-        if column != "age" and text.n_unique() <= 15:
+        if not isinstance(hierarchy, Intervals) and text.n_unique() <= 15:
             shown = set(as_text(release.data[column]).to_list())
+            listed = shown | {value for label in shown for value in read_list(label)}
             for value, count in text.drop_nulls().value_counts(name="n").iter_rows():
                 if 10 <= count <= file.frame.height / 5:
-                    yield value in shown
+                    yield value in shown, value in listed
 
 
 def main() -> None:
@@ -147,7 +151,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["default", "cluster", "mondrian"])
     parser.add_argument("--k", type=int, nargs="+", default=[5, 11])
     asked = parser.parse_args()
-    table = Table("cohort", "k", "method", "loss", "rates off, points", "categories that still occur", "seconds")
+    table = Table("cohort", "k", "method", "loss", "rates off, points", "categories as such", "or in a list", "seconds")
     for name, cohort in COHORTS.items():
         file = read(asked.folder, cohort)
         coding = Coding(file)
@@ -162,9 +166,10 @@ def main() -> None:
                 **settings_of(file, method),
             )
             seconds = time.perf_counter() - began
-            kept = list(categories(file, release))
+            kept = np.array(list(categories(file, release))).reshape(-1, 2)
             figures = f"{release.summary()['utility']['loss']:.4f}", f"{rates_off(file, coding, release):.2f}"
-            table.add_row(name, str(k), method, *figures, f"{sum(kept)} of {len(kept)}", f"{seconds:.1f}")
+            still = (f"{n} of {len(kept)}" for n in kept.sum(axis=0).tolist())
+            table.add_row(name, str(k), method, *figures, *still, f"{seconds:.1f}")
     Console(width=120).print(table)
 
 
