@@ -2,7 +2,7 @@
 
 
 def label_of(values, released, rows, k):
-    """The value, the list of values, or the lowest label of the hierarchy that all share.
+    """The value, the list of some of the frequent values, or the lowest label of the hierarchy that all share.
 
     Parameters
     ----------
@@ -13,8 +13,9 @@ def label_of(values, released, rows, k):
     path = {row[0]: row for row in rows}
     level = next(n for n in range(len(rows[0])) if len({path[value][n] for value in values}) == 1)
     label, distinct = path[values[0]][level], {*values}
-    covered = sum(path[value][level] == label for value in path)
-    can_list = None not in distinct and all(released.count(value) >= k for value in distinct)
+    frequent = {value for value in released if value is not None and released.count(value) >= k}
+    covered = sum(path[value][level] == label for value in frequent)
+    can_list = distinct <= frequent
     if 1 < len(distinct) <= k // 2 and len(distinct) < covered and can_list:
         return "{" + " | ".join(sorted(distinct)) + "}"
     return label

@@ -1,11 +1,15 @@
-"""Labels that list values: `{Midwest | South}` of a class whose records have these two, and no other."""
+"""Labels that list values: `{Midwest | South}` of a class whose records have these two, and no other.
+
+No list says anything about values that a release does not show: whether a class has a list, and what the list loses,
+follow from the released records with frequent values alone.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from .bound import BoundHierarchy, Hierarchy, JoinedLabel
+from .bound import ROOT, BoundHierarchy, Hierarchy, JoinedLabel
 from .build import DateHierarchy
 from .interval import Intervals, QuantileHierarchy
 
@@ -31,8 +35,8 @@ def count_listed(k: int) -> int:
 
 
 def can_list(value: str | None) -> bool:
-    """Whether a label may list a value: not a missing one, and none with the signs of a list."""
-    return value is not None and not {"{", "|", "}"} & {*value}
+    """Whether a label may list a value: not a missing one, none with the signs of a list, and no `*`."""
+    return value not in (None, ROOT) and not {"{", "|", "}"} & {*(value or "")}
 
 
 def write_list(values: Collection[str]) -> str:
@@ -74,3 +78,28 @@ def list_values(
             runs = tuple((place, place) for place in places)
             found.append(JoinedLabel(label or "", 0, level, len(places), runs))
     return replace(bound, joined=tuple(found), order=np.arange(len(bound.values))) if found else bound
+
+
+def has_lists(bound: BoundHierarchy) -> bool:
+    """Whether released labels of a column list values, which are joined at level 0; intervals are joined above."""
+    return bool(bound.joined) and bound.joined[0].base == 0
+
+
+def count_shown(bound: BoundHierarchy, labels: Collection[str | None]) -> BoundHierarchy:
+    """Return a hierarchy whose domain is the values that labels show, where some list values and all others are `*`.
+
+    Otherwise what a list loses would say how many values `*` covers.
+
+    Examples
+    --------
+    >>> from cloister.hierarchy import suppress
+    >>> labels = ["{a | b}", "c", "*"]
+    >>> bound = list_values(suppress().bind("x", [*"abcde"]), labels, k=4, frequent="abcde")
+    >>> count_shown(bound, labels).n_leaves
+    3
+    """
+    if not has_lists(bound) or bound.n_levels != 2:
+        return bound
+    listed = {int(place) for one in bound.joined for place in bound.places_of(one)}
+    n_shown = len(listed | {place for place, label in enumerate(bound.labels[0]) if label in labels})
+    return replace(bound, n_leaves=n_shown, leaves=np.minimum(bound.leaves, n_shown))

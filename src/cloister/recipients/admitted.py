@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -59,12 +60,28 @@ class AdmittedColumn:
         list_of = self.list_of[rows] if self.lists else self.list_of
         return replace(self, first=self.first[rows], last=self.last[rows], list_of=list_of)
 
-    def cells_of_lists(self, cells: Places) -> Iterator[tuple[Places, Places]]:
-        """Yield the positions that each list admits, and which of some cells have it."""
-        for place, positions in enumerate(self.lists):
-            among = cells[self.list_of[cells] == place]
-            if among.size:
-                yield positions, among
+    def cells_of_lists(self) -> Iterator[tuple[Places, Places]]:
+        """Yield the positions that each list admits, and its cells."""
+        order = np.argsort(self.list_of, kind="stable")
+        ends = np.searchsorted(self.list_of[order], np.arange(len(self.lists) + 1))
+        for positions, (begin, end) in zip(self.lists, pairwise(ends.tolist()), strict=True):
+            yield positions, order[begin:end]
+
+    def complete_lists(self, at: Places, classes: Places, rng: np.random.Generator) -> Places:
+        """Return positions in which each class has each value that its label lists, as the release states: (n_rows,).
+
+        Where a value is lacking in a class, a random cell takes it whose own value another cell has as well.
+        """
+        found = at.copy()
+        for positions, cells in self.cells_of_lists():
+            for position in positions.tolist():
+                key = classes[cells] * (self.missing + 1) + found[cells]
+                _, number, times = np.unique(key, return_inverse=True, return_counts=True)
+                has_it = np.unique(classes[cells[found[cells] == position]])
+                free = cells[(times[number] > 1) & ~np.isin(classes[cells], has_it)]
+                free = free[rng.permutation(free.size)]
+                found[free[np.unique(classes[free], return_index=True)[1]]] = position
+        return found
 
     @property
     def is_open(self) -> Mask:
@@ -98,20 +115,21 @@ class AdmittedColumn:
         The cells of a label count as evenly spread in it, next to the cells of narrower labels inside.
         """
         at = uniform(self.first, self.last, rng)
+        for positions, own in self.cells_of_lists():
+            at[own] = rng.choice(positions, own.size)
         width = self.last - self.first
         tier = np.ceil(np.log2(width + 1.0))
         _, label, sizes = np.unique(
             np.column_stack([self.first, self.last]), axis=0, return_inverse=True, return_counts=True
         )
-        for one in np.unique(tier[width > 0]):
-            cells, placed = np.flatnonzero(tier == one), np.sort(at[tier < one])
+        is_range = (width > 0) & (self.list_of < 0 if self.lists else True)
+        for one in np.unique(tier[is_range]):
+            cells, placed = np.flatnonzero(is_range & (tier == one)), np.sort(at[tier < one])
             begin = np.searchsorted(placed, self.first[cells])
             inside = np.searchsorted(placed, self.last[cells], "right") - begin
             is_drawn = rng.random(cells.size) * (inside + sizes[label[cells]]) < inside
             chosen = (begin + (rng.random(cells.size) * inside).astype(np.int64))[is_drawn]
             at[cells[is_drawn]] = placed[chosen]
-        for positions, own in self.cells_of_lists(np.arange(at.size)):
-            at[own] = rng.choice(positions, own.size)
         return at
 
 

@@ -23,6 +23,7 @@ can compute the tables, and they reveal nothing that it does not.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -142,6 +143,13 @@ class Imputation:
             tuple((rank[order], is_nominal) for rank, is_nominal in ranks),
         )
 
+    @cached_property
+    def classes(self) -> Places:
+        """The class of each row, by its labels: (n_rows,)."""
+        labels = [part for one in self.drawn for part in (one.first, one.last, one.list_of) if part.size]
+        found: Places = np.unique(np.stack(labels), axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return found
+
     def complete(self, seed: int, number: int = 0) -> pl.DataFrame:
         """Return the complete table of a number; equal seeds and numbers give equal tables."""
         rng = np.random.default_rng([seed, number, self.stream])
@@ -181,7 +189,7 @@ class Imputation:
         for cells, draw in ((is_by_tree, draw_by_tree), (column.is_open & ~is_by_tree, draw_by_line)):
             if cells.any():
                 own[cells] = draw(column, at[place], features, np.flatnonzero(cells), learnt, rng)
-        return own
+        return column.complete_lists(own, self.classes, rng) if column.lists else own
 
 
 def draw_by_tree(
@@ -197,9 +205,11 @@ def draw_by_tree(
     leaf = tree.fit(seen[learnt[:MOST_LEARNT]], own[learnt[:MOST_LEARNT]]).apply(seen).astype(np.int64)
     drawn, donors = own.copy(), own[learnt]
     drawn[cells] = draw_inside(column.first[cells], column.last[cells], leaf[cells], donors, leaf[learnt], rng)
-    for positions, listed in column.cells_of_lists(cells):
+    for positions, listed in column.cells_of_lists():
         # The places of values in their list are adjacent, as positions must be.
-        is_in, ends = np.isin(donors, positions), np.zeros(listed.size, dtype=np.int64)
+        is_listed = np.zeros(column.missing + 1, dtype=np.bool_)
+        is_listed[positions] = True
+        is_in, ends = is_listed[donors], np.zeros(listed.size, dtype=np.int64)
         place = np.searchsorted(positions, donors[is_in])
         among = draw_inside(ends, ends + positions.size - 1, leaf[listed], place, leaf[learnt[is_in]], rng)
         drawn[listed] = positions[among]

@@ -172,7 +172,8 @@ class LabelledColumn:
         values = list(wanted) if isinstance(wanted, list | set | frozenset) else [wanted]
         if not values:
             raise InputError(f"No value of {self.name!r} is asked for. Give one, or leave the column out.")
-        asked = list(dict.fromkeys(map(self._part, values)))
+        each = (self.lists.get(value, (value,)) if isinstance(value, str) else (value,) for value in values)
+        asked = list(dict.fromkeys(self._part(value) for one in each for value in one))
         spans = sorted(part for part in asked if isinstance(part, Stretch))
         named = [part for part in asked if not isinstance(part, Stretch)]
         finest = [one for one in named if not any(self.overlap(one, other) == [one] for other in named if other != one)]

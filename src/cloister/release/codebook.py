@@ -5,12 +5,13 @@ Types and bounds follow from the released files alone: a label says between whic
 
 import calendar
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Literal
 
 import polars as pl
 
+from cloister.hierarchy.value_lists import read_list
 from cloister.io import as_text
 
 COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning", "type", "order", "lower", "upper")
@@ -43,9 +44,9 @@ def codebook_of(rows: Iterable[Row], types: Mapping[str, Type] | None = None) ->
     """Return the codebook from rows of columns and labels.
 
     ``order`` counts the labels of a column of numbers or dates from its lowest bound on; ``lower`` and ``upper`` are
-    the ends of a label: both belong to it, but for the upper one of a half-open label such as ``[9.5, 10)``, and a
-    decimal counts as the whole number below it where the ends of a closed label are whole. What is open on a side, is
-    missing or is ``*`` has no bound there.
+    the ends of a label, of a list its least and greatest number: both belong to it, but for the upper one of a half-
+    open label such as ``[9.5, 10)``, and a decimal counts as the whole number below it where the ends of a closed label
+    are whole. What is open on a side, is missing or is ``*`` has no bound there.
 
     ``types``: of columns that have no labels, or whose labels must not be taken for numbers
     """
@@ -109,8 +110,8 @@ def _days(label: str) -> Bounds | None:
 def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
     """Return the codebook rows of one column, with its type, and with order and bounds of its labels."""
     hierarchy, labels = rows["hierarchy"][0], rows["label"].to_list()
-    lists = rows.filter(pl.col("meaning") == MEANING_OF_LIST)["label"].to_list()
-    said = {one for one in labels if one not in (None, "*", *lists)}
+    lists = {one: read_list(one) for one in rows.filter(pl.col("meaning") == MEANING_OF_LIST)["label"]}
+    said = {one for label in labels for one in lists.get(label, (label,))} - {None, "*"}
     ends: dict[str, Bounds | None] = {}
     if kind is None and hierarchy not in OF_CODES:
         ends = {label: bounds_of(label, is_date=hierarchy == "date") for label in said}
@@ -122,6 +123,7 @@ def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
             kind = "number"
         else:
             kind, ends = "boolean" if said and said <= {"true", "false"} else "text", {}
+    ends |= {label: _span([ends[value] for value in values]) for label, values in lists.items() if ends}
     known = {label: found for label, found in ends.items() if found is not None}
     order = {
         label: str(place) for place, label in enumerate(sorted(known, key=lambda one: (_place(known[one]), one)), 1)
@@ -133,6 +135,12 @@ def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
         "upper": [known.get(label, (None, None))[1] for label in labels],
     }
     return rows.with_columns(pl.Series(name, values, pl.String) for name, values in more.items())
+
+
+def _span(values: Sequence[Bounds | None]) -> Bounds | None:
+    """Return the least and the greatest of some numbers; None if one is none."""
+    ordered = sorted((one for one in values if one is not None), key=_place)
+    return (ordered[0][0], ordered[-1][1]) if len(ordered) == len(values) else None
 
 
 def _place(ends: Bounds) -> tuple[float, float] | tuple[str, str]:

@@ -33,7 +33,7 @@ def _in_type(series: pl.Series, rows: pl.DataFrame) -> pl.Series:
     if series.dtype != pl.String or not rows.height:
         return series
     kind, labels = rows["type"][0], rows.filter(pl.col("label").is_not_null())
-    if kind == "boolean" and "*" not in labels["label"]:
+    if kind == "boolean" and labels["label"].is_in(["true", "false"]).all():
         return series.str.to_lowercase() == "true"
     is_of_values = (labels["lower"] == labels["upper"]).fill_null(False).all()  # none of an interval, nor of any value
     if kind in ("number", "date") and is_of_values:

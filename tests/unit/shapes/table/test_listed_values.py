@@ -100,11 +100,13 @@ def test_drawn_values_are_listed(opened):
 
 
 def test_the_codebook_marks_lists(opened, release):
-    """So that programs read them without the hierarchy; a list states no bounds."""
+    """So that programs read them without the hierarchy; of numbers the least and the greatest are bounds."""
     book = opened.codebook.filter(pl.col("meaning") == "one of the listed values")
 
     assert sorted(book["label"]) == sorted(label for column in ASKED["qi"] for label in lists(release, column))
-    assert book["lower"].null_count() == book.height
+    for label, low, high in book.filter(column="stage").select("label", "lower", "upper").iter_rows():
+        assert (low, high) == (read_list(label)[0], read_list(label)[-1])
+    assert book.filter(pl.col("column") != "stage")["lower"].null_count() > 0
 
 
 def test_an_adversary_finds_k_records(opened):
@@ -124,3 +126,80 @@ def test_there_are_no_lists(settings):
     release = cl.protect_table(PATIENTS, **{**ASKED, **settings})
 
     assert not lists(release, "region")
+
+
+def opened_release(tmp_path, values, **settings):
+    """A recipient's view of classes of ten with two of some values each; five records of each other value follow."""
+    frame = pl.DataFrame({"code": values, "sex": [*"FFFFFMMMMM", *["F"] * (len(values) - 10)]})
+    asked = {"qi": {"code": "suppress", "sex": "suppress"}, "k": 5, "method": "cluster", "suppression": 0}
+    release = cl.protect_table(frame, **{**asked, **settings})
+    release.write(tmp_path / "release")
+    return cl.open(tmp_path / "release"), frame
+
+
+PAIRS = {
+    "words among truth values": ("true", "x", ["false"] * 20),
+    "words among numbers": ("other", "unknown", ["1"] * 10 + ["2"] * 10),
+    "numbers": ("1", "2", ["3"] * 10),
+    "decimals": ("0.5", "1", ["2"] * 10),
+}
+
+
+@pytest.mark.parametrize("case", PAIRS)
+def test_values_in_lists_count_for_the_type_of_a_column(case, tmp_path):
+    """A list of words makes a column text, one of numbers leaves it a column of numbers; counts and draws work."""
+    one, other, others = PAIRS[case]
+    opened, frame = opened_release(tmp_path, [one, one, one, other, other, one, one, other, other, other, *others])
+    (drawn,) = opened.impute(n=1, seed=0)
+
+    assert any(read_list(label) for label in opened.data["code"].cast(pl.String).unique())
+    assert sum(opened.answer({"code": value}).expected for value in frame["code"].unique()) == pytest.approx(len(frame))
+    assert sorted(map(str, set(opened.data["code"].cast(pl.String)) & {*others})) == sorted({*others})
+    assert drawn["code"].dtype.is_numeric() == all(value.replace(".", "").isdigit() for value in frame["code"])
+
+
+def test_a_value_that_reads_as_a_list_is_one_value(tmp_path):
+    """No label lists values where some value looks like a list, and the codebook says what is meant."""
+    values = ["a", "a", "a", "b", "b", "b", "b", "a", "a", "a", *["{a | b}"] * 10]
+    opened, _ = opened_release(tmp_path, values)
+
+    assert opened.answer({"code": "{a | b}"}).lower == 10
+    assert opened.answer({"code": "a"}).upper == 10
+
+
+def test_a_list_that_was_released_can_be_asked_for(opened, release):
+    """As its values."""
+    label = lists(release, "region")[0]
+
+    assert opened.answer({"region": label}) == opened.answer({"region": [*read_list(label)]})
+
+
+@pytest.mark.parametrize("extra", [[], ["M"], ["other"], [None]])
+def test_a_suppressed_record_changes_no_label(extra):
+    """A rare or missing value of a record that is not released does not show in the labels of others."""
+    regions = ["u"] * 6 + ["v"] * 6 + ["w"] * len(extra)
+    frame = pl.DataFrame({"sex": [*"FFFMMM" * 2, *extra], "region": regions})
+    qi = {"sex": "suppress", "region": "suppress@0-0"}
+    release = cl.protect_table(frame, qi=qi, k=5, method="cluster", suppression=0.1)
+
+    assert release.frame["sex"].to_list() == ["*"] * 12
+
+
+@pytest.mark.parametrize("hidden", ["cccdde", "cdecde", "defghi"])
+def test_the_loss_does_not_say_what_stars_cover(hidden):
+    """Equal released records have equal losses, whatever values their `*` cover."""
+    frame = pl.DataFrame({"x": [*"aaabbbbbaaccccc", *hidden], "s": [*"FFFFFMMMMMXXXXX", *"Z" * 6]})
+    release = cl.protect_table(frame, qi={"x": "suppress", "s": "suppress@0-0"}, k=5, method="cluster", suppression=0)
+
+    assert sorted(release.frame["x"].unique()) == ["*", "c", "{a | b}"]
+    assert release.summary()["utility"]["columns"]["x"]["loss"] == pytest.approx((10 / 2 + 6) / 21)
+
+
+def test_each_listed_value_is_drawn_in_each_class(opened):
+    """Imputed tables do not contradict the release: every class has every value that its label lists."""
+    for drawn in opened.impute(n=3, seed=1):
+        both = pl.concat([opened.data.select(pl.all().cast(pl.String).name.prefix("of ")), drawn], how="horizontal")
+        for column in ASKED["qi"]:
+            labels = [f"of {name}" for name in ASKED["qi"]]
+            for own in both.filter(pl.col(f"of {column}").str.starts_with("{")).partition_by(labels):
+                assert {*own[column].cast(pl.String)} == {*read_list(own[f"of {column}"][0])}

@@ -11,7 +11,7 @@ from cloister.hierarchy.value_lists import read_list
 from cloister.io import Tally, as_text
 from cloister.io.columns import as_held
 from cloister.privacy import KPatients, least_group
-from cloister.release.codebook import MEANING_OF_LIST, TYPED, Row, Type, codebook_of, type_of
+from cloister.release.codebook import MEANING_OF_LIST, Row, Type, codebook_of, type_of
 from cloister.release.derived import Derived, Part, Place
 from cloister.release.figures import Counted, Counts, ReportCounts, band_sizes, label_counts
 from cloister.risk.recorded_columns import UniqueRecords, count_unique_records
@@ -197,11 +197,9 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
             continue
         top, has_stars = manifest.utility.columns[name].top, manifest.settings.keep_suppressed
         for label in as_text(released.get_column(name)).unique().sort().to_list():
-            joins = manifest.settings.labels is not None
-            is_run = joins and column.hierarchy == "interval"
+            is_run = manifest.settings.labels is not None and column.hierarchy == "interval"
             meaning = _meaning(label, top, column.used_levels, has_stars, is_run)
-            if joins and column.hierarchy not in TYPED and read_list(label):
-                meaning = MEANING_OF_LIST
+            meaning = MEANING_OF_LIST if column.lists and read_list(label) else meaning
             rows.append((name, column.role, column.hierarchy, level, label, meaning))
     return codebook_of(rows, types)
 

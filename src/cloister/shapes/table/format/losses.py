@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import Tally
+from cloister.hierarchy.value_lists import count_shown
+from cloister.io import Tally, as_text
 from cloister.privacy import PositivePayout
 from cloister.results import ColumnLoss
 from cloister.utility import MEAN_LOSSES, PAYOUT, find_game, payout_lost
@@ -34,7 +35,8 @@ def differing_losses(
     for name, found in manifest.utility.columns.items():
         level, levels = guarantee.levels[name], guarantee.recoded.get(name, (guarantee.levels[name],))
         if name in hierarchies:
-            one = measure_column_loss(records, hierarchies[name], levels, guarantee.suppressed or 0)
+            shown = count_shown(hierarchies[name], as_text(records.frame[name]).unique().to_list())
+            one = measure_column_loss(records, shown, levels, guarantee.suppressed or 0)
             wrong += [] if abs(one.loss - found.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
             wrong += [] if one.top == found.top else [f"utility.columns.{name}.top"]
         else:

@@ -101,6 +101,7 @@ class QuasiIdentifierColumn(Section):
     hierarchy: str
     level: Whole | None
     levels: Annotated[tuple[Whole, ...], Field(min_length=1)] = ()
+    lists: Literal[True] | None = None  # whether labels such as {a | b} list values
     average: Average | None = None
 
     @model_validator(mode="after")

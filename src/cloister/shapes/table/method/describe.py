@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
+from cloister.hierarchy.value_lists import has_lists
 from cloister.io import Tally, as_text
 from cloister.privacy import TCloseness
 from cloister.release.figures import Counts, OriginalCounts
@@ -144,7 +145,7 @@ def describe_table(
         shape="table",
         method=request.published_method,
         settings=settings,
-        columns=_columns(table.roles, request, protected),
+        columns=_columns(table.roles, request, protected, table),
         records=record_counts(protected.suppressed, facts.released, request.k),
         guarantee=TableGuarantee(
             rules=request.rules,
@@ -213,7 +214,9 @@ def exact_figures(
     return found | losses | proof | ({"usefulness": useful} if useful else {})
 
 
-def _columns(roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable) -> dict[str, Column]:
+def _columns(
+    roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable, table: EncodedTable
+) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for name, role in roles.items():
         if role is Role.QUASI_IDENTIFIER:
@@ -223,6 +226,7 @@ def _columns(roles: Mapping[str, Role], request: TableRequest, protected: Protec
                 hierarchy=request.quasi_identifiers[name].hierarchy.kind,
                 level=levels[0] if len(levels) == 1 else None,
                 levels=None if request.has_one_transformation else levels,
+                lists=has_lists(table.hierarchies[name]) or None,
                 average=request.microaggregate.get(name),
             )
         elif role in (Role.SENSITIVE, Role.KEPT):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.hierarchy import BoundHierarchy
+from cloister.hierarchy.value_lists import count_shown
 from cloister.io import Tally, as_text, distinct_values
 from cloister.release.masking import must_mask
 from cloister.results import ColumnLoss, Utility
@@ -92,19 +93,22 @@ def _averaged_column(name: str, table: EncodedTable, protected: ProtectedTable, 
 def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
     """Return the information loss, as far as a recipient may know it.
 
-    Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values
-    that only they have, or how they are spread over classes. So figures always follow from the released records alone
-    (hierarchies bound to their values), with k - 1 suppressed records where a number below k is masked. Choosing by
-    whether that changes anything would itself say so. Losses that look within classes would tell how the values of
-    a class are spread: entropy is always computed as if they were spread evenly over what their label covers, and
-    divergence as if they were all the same, the most that it can be.
+    Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values that
+    only they have, or how they are spread over classes. So figures always follow from the released records alone
+    (hierarchies bound to their values, or to those that labels show), with k - 1 suppressed records where a number
+    below k is masked. Choosing by whether that changes anything would itself say so. Losses that look within classes
+    would tell how the values of a class are spread: entropy is always computed as if they were spread evenly over what
+    their label covers, and divergence as if they were all the same, the most that it can be.
     """
     labels, k = protected.labels, request.k
     is_masked = must_mask(protected.suppressed, k)
     suppressed = k - 1 if is_masked else protected.suppressed
     originals, released = table.tally.gather(protected.originals.drop_nulls()), protected.released()
     bound = {name: request.bind(name, distinct_values(originals.frame[name])) for name in table.hierarchies}
-    hierarchies = with_joined(bound, originals, protected, request)
+    hierarchies = {
+        name: count_shown(one, as_text(labels.frame[name]).unique().to_list())
+        for name, one in with_joined(bound, originals, protected, request).items()
+    }
     is_averaged = request.method == MDAV  # whose losses look within classes
     columns = [
         replace(one, loss=_published_share(Fraction(str(one.loss))))

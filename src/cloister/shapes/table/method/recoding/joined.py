@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
 from cloister.hierarchy.interval import ABOVE, BELOW, Ends
-from cloister.hierarchy.value_lists import MOST_VALUES, can_list, count_listed, list_values, write_list
+from cloister.hierarchy.value_lists import MOST_VALUES, can_list, count_listed, list_values, read_list, write_list
 from cloister.utility import AttributeLoss
 
 from .table_recoding import JoinedClasses, Partition, TableRecoding
@@ -83,21 +83,29 @@ def find_bits(recoding: TableRecoding, attribute: int, n_codes: int) -> tuple[ND
         return bits, 0
     codes = np.flatnonzero(_find_listable(recoding, attribute, np.arange(recoding.n_rows)))
     bits[codes] = np.left_shift(np.uint64(1), np.arange(codes.size, dtype=np.uint64))
-    return bits, count_listed(recoding.k)
+    return bits, max(0, min(count_listed(recoding.k), codes.size - 1))
 
 
 def _has_lists(recoding: TableRecoding, attribute: int) -> bool:
     if attribute not in recoding.listed:
         return False
-    leaves = recoding.coded[attribute].leaves[0]
-    return leaves.size <= MOST_VALUES and bool((leaves == 1).all())
+    coded = recoding.coded[attribute]
+    # Where a label of the hierarchy reads as a list, nobody could tell the two apart.
+    reads_as_list = any(read_list(label) for labels in coded.labels for label in labels)
+    return coded.leaves[0].size <= MOST_VALUES and bool((coded.leaves[0] == 1).all()) and not reads_as_list
 
 
 def _find_listable(recoding: TableRecoding, attribute: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether labels may list the value of each code of level 0: k of these rows' records have it, shape (n_codes,)."""
-    labels, code = recoding.coded[attribute].labels[0], recoding.at(attribute, 0, rows)
+    """Whether labels may list the value of each code of level 0: k of these rows' records have it, shape (n_codes,).
+
+    Not the name of a group: it covers more.
+    """
+    coded, code = recoding.coded[attribute], recoding.at(attribute, 0, rows)
+    labels, above = coded.labels[0], zip(coded.labels[1:], coded.leaves[1:], strict=True)
+    groups = {label for labels, leaves in above for label, n in zip(labels, leaves, strict=True) if n > 1}
     records = np.bincount(code, recoding.problem.task.rows.records[rows], len(labels))
-    return (records >= recoding.k) & np.array([can_list(label) for label in labels], dtype=np.bool_)
+    is_value = np.array([can_list(label) and label not in groups for label in labels], dtype=np.bool_)
+    return (records >= recoding.k) & is_value
 
 
 def _join_column(recoding: TableRecoding, partition: Partition, attribute: int) -> JoinedClasses | None:
@@ -108,7 +116,7 @@ def _join_column(recoding: TableRecoding, partition: Partition, attribute: int) 
     if not labels:
         return None
     made, levels = {one.label: one for one in bound.joined}, partition.levels[:, attribute]
-    leaves = _count_leaves(recoding, partition, attribute, rows)
+    leaves = _count_below(recoding, partition, attribute, rows)
     of_class, joined = np.full(levels.size, -1, dtype=np.int64), dict[str, int]()
     for place, text in labels.items():
         one = made.get(text)
@@ -139,7 +147,11 @@ def _label_runs(
 def _label_lists(
     recoding: TableRecoding, partition: Partition, attribute: int, rows: NDArray[np.int64]
 ) -> tuple[dict[int, str], BoundHierarchy]:
-    """The list of the values of each class that may have one, and the hierarchy with these labels."""
+    """The list of the values of each class that may have one, and the hierarchy with these labels.
+
+    None lists all values that may be listed below the label of its level, which says as much. So `*` never says by
+    itself that there are more: rare or missing ones, perhaps of suppressed records.
+    """
     coded, levels = recoding.coded[attribute], partition.levels[:, attribute]
     if not _has_lists(recoding, attribute):
         return {}, coded.hierarchy
@@ -148,6 +160,7 @@ def _label_lists(
     n_values = np.bincount(held[0], minlength=levels.size)
     n_listable = np.bincount(held[0], is_listable[held[1]], levels.size)
     has_list = (levels > 0) & (n_values == n_listable) & (n_values <= count_listed(recoding.k))
+    has_list &= n_values < _count_below(recoding, partition, attribute, rows, is_listable)
     values: dict[int, list[str]] = {}
     for one, at in held[:, has_list[held[0]]].T.tolist():
         values.setdefault(one, []).append(texts[at] or "")
@@ -156,14 +169,20 @@ def _label_lists(
     return labels, list_values(coded.hierarchy, labels.values(), recoding.k, frequent)
 
 
-def _count_leaves(
-    recoding: TableRecoding, partition: Partition, attribute: int, rows: NDArray[np.int64]
+def _count_below(
+    recoding: TableRecoding,
+    partition: Partition,
+    attribute: int,
+    rows: NDArray[np.int64],
+    is_counted: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
-    """Leaves of the label of each class at its level, shape (n_classes,); 0 of a class without rows."""
+    """Leaves of the label of each class at its level, or the counted values below it; 0 of a class without rows."""
+    coded = recoding.coded[attribute]
     classes, first = np.unique(partition.class_of_row[rows], return_index=True)
-    levels, leaves = partition.levels[classes, attribute], np.zeros(len(partition.levels), dtype=np.int64)
+    levels, found = partition.levels[classes, attribute], np.zeros(len(partition.levels), dtype=np.int64)
     for level in np.unique(levels).tolist():
-        mine = levels == level
-        codes = recoding.at(attribute, level, rows[first[mine]])
-        leaves[classes[mine]] = recoding.coded[attribute].leaves[level][codes]
-    return leaves
+        mine, counts = levels == level, coded.leaves[level]
+        if is_counted is not None:
+            counts = np.bincount(coded.rise(0, level), is_counted, counts.size).astype(np.int64)
+        found[classes[mine]] = counts[recoding.at(attribute, level, rows[first[mine]])]
+    return found
