@@ -32,6 +32,7 @@ public class RecodeByArx {
         ARXConfiguration settings = ARXConfiguration.create();
         settings.addPrivacyModel(new KAnonymity(Integer.parseInt(arguments[1])));
         settings.setSuppressionLimit(0.99d);
+        settings.setHeuristicSearchThreshold(Integer.MAX_VALUE);
         settings.setQualityModel(Metric.createLossMetric(0d, AggregateFunction.ARITHMETIC_MEAN));
         ARXResult result = new ARXAnonymizer().anonymize(data, settings);
         DataHandle output = result.getOutput(false);
