@@ -1,58 +1,37 @@
 """Labels that join adjacent intervals: the shortest run that a class needs, and never more than a level's label."""
 
 from collections import defaultdict
-from decimal import Decimal
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.made.choices import JOINING, chosen
 from tests.made.examples import examples
 from tests.oracles.joined_intervals import label_of
 
 import cloister as cl
-from cloister.errors import NoSafeRelease
-from cloister.privacy import KAnonymity
-from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MONDRIAN, NESTED
-from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
-from cloister.shapes.table.method.encode import encode
-from cloister.shapes.table.method.recoding.choice import choose
+from cloister.shapes.table.format.options import MONDRIAN, NESTED
+from cloister.shapes.table.method.data import QuasiIdentifier
 
-METHODS = {
-    "cluster": {"method": CLUSTER},
-    "strata": {"method": CLUSTER, "strata": ("sex",)},
-    "mondrian": {"method": MONDRIAN},
-    "local-recoding": {"method": FULL_DOMAIN, "local_recoding": True},
-}
 NUMBERS = st.one_of(st.none(), st.integers(0, 29), st.integers(0, 29), st.integers(-7, 40))
 RECORDS = st.lists(st.tuples(NUMBERS, st.sampled_from(["F", "M"])), min_size=4, max_size=24)
 GRIDS = st.sampled_from([((5, 10), None), ((2, 4, 12), 20), ((3,), None), ((5, 20), 20)])
 
 
-def chosen(records, grid, k, lowest=0, **settings):
-    """What a method chooses for numbers and names; assumes that there is a safe release."""
+def ages(records, grid, k, lowest=0, **settings):
+    """What a method chooses for numbers and names."""
     frame = pl.DataFrame(records, schema={"age": pl.Int64, "sex": pl.String}, orient="row")
-    request = TableRequest(
-        quasi_identifiers={
-            "age": QuasiIdentifier(cl.intervals(*grid[0], top=grid[1]), lowest),
-            "sex": QuasiIdentifier(cl.suppress()),
-        },
-        rules=(KAnonymity(k),),
-        suppression=Decimal("0.3"),
-        **settings,
-    )
-    try:
-        return choose(encode(frame, request), request)
-    except NoSafeRelease:
-        assume(False)
+    age = QuasiIdentifier(cl.intervals(*grid[0], top=grid[1]), lowest)
+    return chosen(frame, {"age": age, "sex": QuasiIdentifier(cl.suppress())}, k, **settings)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", JOINING)
 @examples(40)
 @given(records=RECORDS, grid=GRIDS, k=st.integers(2, 4))
 def test_each_class_has_the_shortest_run_of_its_numbers(method, records, grid, k):
     """By definition: the value, the interval, the run from the first interval to the last one, or the root."""
-    choice, classes = chosen(records, grid, k, **METHODS[method]), defaultdict(list)
+    choice, classes = ages(records, grid, k, **JOINING[method]), defaultdict(list)
     for record, labels, is_released in zip(records, choice.labels.rows(), choice.is_released.tolist(), strict=True):
         if is_released:
             classes[labels].append(record[0])
@@ -67,8 +46,8 @@ def test_each_class_has_the_shortest_run_of_its_numbers(method, records, grid, k
 def test_what_is_joined_loses_no_more_than_the_label_of_a_level(records, grid, k, lowest):
     """Of the same classes; those of Mondrian do not depend on what may be joined."""
     lowest = min(lowest, len(grid[0]))
-    joined = chosen(records, grid, k, lowest, method=MONDRIAN)
-    nested = chosen(records, grid, k, lowest, method=MONDRIAN, labels=NESTED)
+    joined = ages(records, grid, k, lowest, method=MONDRIAN)
+    nested = ages(records, grid, k, lowest, method=MONDRIAN, labels=NESTED)
 
     assert joined.loss <= nested.loss + 1e-12
     assert joined.is_released.tolist() == nested.is_released.tolist()

@@ -1,30 +1,20 @@
 """Labels that list values: two or more that a class has, half of k at most, none of which is rare."""
 
 from collections import defaultdict
-from decimal import Decimal
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.made.choices import JOINING, chosen
 from tests.made.examples import examples
 from tests.oracles.value_lists import label_of
 
 import cloister as cl
-from cloister.errors import NoSafeRelease
 from cloister.hierarchy.value_lists import read_list, write_list
-from cloister.privacy import KAnonymity
-from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MONDRIAN, NESTED
-from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
-from cloister.shapes.table.method.encode import encode
-from cloister.shapes.table.method.recoding.choice import choose
+from cloister.shapes.table.format.options import MONDRIAN, NESTED
+from cloister.shapes.table.method.data import QuasiIdentifier
 
-METHODS = {
-    "cluster": {"method": CLUSTER},
-    "strata": {"method": CLUSTER, "strata": ("sex",)},
-    "mondrian": {"method": MONDRIAN},
-    "local-recoding": {"method": FULL_DOMAIN, "local_recoding": True},
-}
 PATHS = {
     "suppress": [[region, "*"] for region in "abcde"],
     "groups": [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cde", "*"], ["d", "cde", "*"], ["e", "cde", "*"]],
@@ -33,32 +23,21 @@ REGIONS = st.sampled_from([None, *"aaabbbccddde"])
 RECORDS = st.lists(st.tuples(REGIONS, st.sampled_from("FM")), min_size=8, max_size=40)
 
 
-def chosen(records, paths, k, **settings):
-    """What a method chooses for regions and names; assumes that there is a safe release."""
+def regions(records, paths, k, **settings):
+    """What a method chooses for regions and names."""
     frame = pl.DataFrame(records, schema={"region": pl.String, "sex": pl.String}, orient="row")
     rows = [["", *[""] * (len(paths[0]) - 2), "*"], *paths]
-    request = TableRequest(
-        quasi_identifiers={
-            "region": QuasiIdentifier(cl.suppress() if len(paths[0]) == 2 else cl.hierarchy_rows(rows)),
-            "sex": QuasiIdentifier(cl.suppress()),
-        },
-        rules=(KAnonymity(k),),
-        suppression=Decimal("0.3"),
-        **settings,
-    )
-    try:
-        return choose(encode(frame, request), request)
-    except NoSafeRelease:
-        assume(False)
+    region = cl.suppress() if len(paths[0]) == 2 else cl.hierarchy_rows(rows)
+    return chosen(frame, {"region": QuasiIdentifier(region), "sex": QuasiIdentifier(cl.suppress())}, k, **settings)
 
 
 @pytest.mark.parametrize("paths", PATHS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", JOINING)
 @examples(30)
 @given(records=RECORDS, k=st.integers(2, 7))
 def test_each_class_lists_its_values_where_it_may(method, paths, records, k):
     """By definition: the value, the list, or the label of the hierarchy; every class keeps k records."""
-    choice, classes = chosen(records, PATHS[paths], k, **METHODS[method]), defaultdict(list)
+    choice, classes = regions(records, PATHS[paths], k, **JOINING[method]), defaultdict(list)
     kept = [n for n, is_released in enumerate(choice.is_released.tolist()) if is_released]
     for place in kept:
         classes[choice.labels.row(place)].append(records[place][0])
@@ -75,8 +54,8 @@ def test_each_class_lists_its_values_where_it_may(method, paths, records, k):
 @given(records=RECORDS, k=st.integers(4, 7))
 def test_a_list_loses_no_more_than_the_label_of_a_level(records, k):
     """Of the same classes; those of Mondrian do not depend on what may be listed."""
-    joined = chosen(records, PATHS["groups"], k, method=MONDRIAN)
-    nested = chosen(records, PATHS["groups"], k, method=MONDRIAN, labels=NESTED)
+    joined = regions(records, PATHS["groups"], k, method=MONDRIAN)
+    nested = regions(records, PATHS["groups"], k, method=MONDRIAN, labels=NESTED)
 
     assert joined.loss <= nested.loss + 1e-12
     assert joined.is_released.tolist() == nested.is_released.tolist()
