@@ -96,9 +96,11 @@ def ours(file: File, k: int, method: str) -> tuple[pl.DataFrame, dict[str, Cells
     return release.data.select("outcome"), cells
 
 
-def by_arx(file: File, k: int) -> tuple[pl.DataFrame, dict[str, Cells]]:
-    """Return the outcomes and cells of ARX's local recoding; suppressed records have `*` everywhere."""
+def by_arx(file: File, k: int) -> tuple[pl.DataFrame, dict[str, Cells]] | None:
+    """Return the outcomes and cells of ARX's local recoding, if it makes one; suppressed records have only `*`."""
     found = recode_by_arx(file, k)
+    if found is None:
+        return None
     return file.frame.select("outcome"), {n: Cells.of(file.frame[n], found[n].to_list()) for n in file.hierarchies}
 
 
@@ -144,7 +146,7 @@ def recorded(file: File) -> tuple[pl.DataFrame, dict[str, Cells]]:
     return file.frame.select("outcome"), {n: Cells.of(one, as_text(one).to_list()) for n, one in columns.items()}
 
 
-TOOLS: dict[str, Callable[[File, int], tuple[pl.DataFrame, dict[str, Cells]]]] = {
+TOOLS: dict[str, Callable[[File, int], tuple[pl.DataFrame, dict[str, Cells]] | None]] = {
     "default": lambda file, k: ours(file, k, "default"),
     "cluster": lambda file, k: ours(file, k, "cluster"),
     "mondrian": lambda file, k: ours(file, k, "mondrian"),
@@ -173,6 +175,8 @@ def main() -> None:
             began = time.perf_counter()
             made = TOOLS[tool](file, k)
             seconds = time.perf_counter() - began
+            if made is None:
+                continue
             width = float(np.mean([one.width.mean() for one in made[1].values()]))
             with threadpool_limits(1):
                 figures = [width, *aucs_of(file, test, made) / original, seconds]

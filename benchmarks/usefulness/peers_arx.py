@@ -32,7 +32,6 @@ public class RecodeByArx {
         ARXConfiguration settings = ARXConfiguration.create();
         settings.addPrivacyModel(new KAnonymity(Integer.parseInt(arguments[1])));
         settings.setSuppressionLimit(0.99d);
-        settings.setHeuristicSearchThreshold(Integer.MAX_VALUE);
         settings.setQualityModel(Metric.createLossMetric(0d, AggregateFunction.ARITHMETIC_MEAN));
         ARXResult result = new ARXAnonymizer().anonymize(data, settings);
         DataHandle output = result.getOutput(false);
@@ -45,8 +44,11 @@ public class RecodeByArx {
 """
 
 
-def recode_by_arx(file: File, k: int) -> pl.DataFrame:
-    """Return the labels of the quasi-identifiers of a file by local recoding, records in their order."""
+def recode_by_arx(file: File, k: int) -> pl.DataFrame | None:
+    """Return the labels of the quasi-identifiers of a file by local recoding, records in their order.
+
+    None where ARX finds the lattice too large: it searches one for each of up to a hundred parts of the records.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         texts = pl.DataFrame([as_text(file.frame[name]) for name in file.hierarchies])
@@ -59,5 +61,8 @@ def recode_by_arx(file: File, k: int) -> pl.DataFrame:
         driver = folder / "RecodeByArx.java"
         driver.write_text(DRIVER, encoding="utf-8")
         command = ["java", "-Xmx4g", "-cp", os.environ["ARX_CLASSPATH"], str(driver), str(folder), str(k)]
-        subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        if "Solution space is too large" in done.stderr:
+            return None
+        done.check_returncode()
         return pl.read_csv(folder / "recoded.csv", infer_schema=False)
