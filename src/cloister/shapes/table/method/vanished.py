@@ -53,5 +53,5 @@ def describe_lost(table: EncodedTable, protected: ProtectedTable, vanished: Vani
     names, n = [name for name in table.hierarchies if name not in empty], protected.labels.n_records
     if names and (complete := count_complete(protected.labels, names)) < n:
         but = f" but {', '.join(empty)}" if empty else ""
-        notes.append(f"{complete:,} of {n:,} released records have a value in every quasi-identifier{but}")
+        notes.append(f"{complete:,} of {n:,} released records have a label other than * in every quasi-identifier{but}")
     return notes
