@@ -5,7 +5,7 @@ Types and bounds follow from the released files alone: a label says between whic
 
 import calendar
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from typing import Literal
 
@@ -123,7 +123,9 @@ def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
             kind = "number"
         else:
             kind, ends = "boolean" if said and said <= {"true", "false"} else "text", {}
-    ends |= {label: _span([ends[value] for value in values]) for label, values in lists.items() if ends}
+    for label, values in lists.items() if ends else ():  # of numbers, which all have ends
+        ordered = sorted((own for value in values if (own := ends[value])), key=_place)
+        ends[label] = ordered[0][0], ordered[-1][1]
     known = {label: found for label, found in ends.items() if found is not None}
     order = {
         label: str(place) for place, label in enumerate(sorted(known, key=lambda one: (_place(known[one]), one)), 1)
@@ -135,12 +137,6 @@ def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
         "upper": [known.get(label, (None, None))[1] for label in labels],
     }
     return rows.with_columns(pl.Series(name, values, pl.String) for name, values in more.items())
-
-
-def _span(values: Sequence[Bounds | None]) -> Bounds | None:
-    """Return the least and the greatest of some numbers; None if one is none."""
-    ordered = sorted((one for one in values if one is not None), key=_place)
-    return (ordered[0][0], ordered[-1][1]) if len(ordered) == len(values) else None
 
 
 def _place(ends: Bounds) -> tuple[float, float] | tuple[str, str]:
