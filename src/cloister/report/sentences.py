@@ -22,7 +22,7 @@ def guarantee_sentences(manifest: AnyManifest) -> list[str]:
 
 RESISTING = (
     "Labels resist downcoding: in every class, at least two distributions of its records on finer labels are possible, "
-    "even for someone who knows the method and its settings. Which values occur, and that of a patient, may follow"
+    "even for someone who knows the method and its settings, but neither which values occur nor the values of a patient"
 )
 OF_ANY = (
     "Counts of labels describe the released records: suppressed records are unusual, not missing at random",

@@ -100,3 +100,13 @@ def test_a_lowest_level_is_the_one_that_is_joined():
 
     assert ends
     assert all(float(end) % 2 == 0 for end in ends)
+
+
+def test_a_number_under_a_joined_label_has_not_vanished():
+    """No note calls a category lost that a run of intervals covers."""
+    children = pl.DataFrame({"age": [*range(6)] * 6, "ward": [*"AABBCC" * 6]}).with_columns(pl.col("ward").sort())
+    qi = {"age": "interval:2", "ward": "suppress@0-0"}
+    release = cl.protect_table(children, k=6, qi=qi, method="cluster", suppression=0)
+
+    assert release.data["age"].cast(pl.String).str.starts_with("[").any()
+    assert not [note for note in release.notes if "nowhere" in note]

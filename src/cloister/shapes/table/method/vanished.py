@@ -3,7 +3,6 @@
 import polars as pl
 
 from cloister.hierarchy import ROOT
-from cloister.hierarchy.value_lists import has_lists, read_list
 from cloister.io import as_text
 from cloister.shapes.table.format.facts import count_complete
 from cloister.shapes.table.format.options import MODE
@@ -31,13 +30,12 @@ def find_vanished(table: EncodedTable, protected: ProtectedTable, request: Table
         texts = table.tally.replace_rows(as_text(table.frame[name]).alias("value").to_frame())
         common = texts.count(["value"], "n").filter(pl.col("n") >= request.k).drop_nulls()
         numbers = common["value"].cast(pl.Float64, strict=False)
-        labels = protected.labels.frame[name].cast(pl.String).unique().to_list()
-        listed = {value for label in labels for value in read_list(label)} if has_lists(hierarchy) else set()
-        there = {*labels, *listed} - {ROOT}
+        there = {*protected.labels.frame[name].cast(pl.String).unique().to_list()} - {ROOT}
         if not there or (numbers.null_count() == 0 and common.height > MOST_CATEGORIES):
             continue
-        paths = dict(zip(hierarchy.values, zip(*hierarchy.labels, strict=True), strict=True))
-        if gone := [(value, n) for value, n in common.iter_rows() if there.isdisjoint(paths[value])]:
+        covered = hierarchy.list_covered(range(hierarchy.n_levels))
+        shown = {hierarchy.values[place] for label in there for place in covered.get(label, ())}
+        if gone := [(value, n) for value, n in common.iter_rows() if value not in shown]:
             found[name] = sorted(gone, key=lambda one: (-one[1], one[0]))
     return found
 
