@@ -150,7 +150,7 @@ def test_every_deduction_holds_in_every_possible_original(kind, method, k, data)
 
 
 def in_order(counts):
-    """Counts without labels, those that occur."""
+    """The counts that occur, without their labels."""
     return tuple(sorted(filter(None, counts.values() if isinstance(counts, Counter) else counts)))
 
 

@@ -63,7 +63,7 @@ Logarithms = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FinerLabels:
-    """The labels directly below a label, those that occur in the table.
+    """The labels directly below a label that occur in the table.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ def refine_columns(classes: ShownClasses, method: str, k: int | None = None) -> 
 
 
 def _appeared_one_by_one(classes: ShownClasses, covered: Covered, is_clear: NDArray[np.bool_], k: int) -> bool:
-    """Return whether classes of local recoding can only be those that appeared one by one, as all levels were tried.
+    """Return whether classes of local recoding can only have appeared one by one, as all levels were tried.
 
     Levels with as many labels as the one below were not. No class may have more records than its finer labels allow:
     such a file is not of this method.

@@ -87,14 +87,14 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
     found = verdict_of(visit, folder)
     hashes = hashes_of(folder)
-    parts = {} if visit.app.release is not None or found.failures else _parts(folder)
+    manifests = {} if visit.app.release is not None or found.failures else manifests_in([folder])
+    parts = {_name_part(name): (one.shape, one.settings.source) for name, one in manifests.items()}
     job = job_of(visit, folder) if parts else ""
     # class sizes of originals, if this application made the release of them: shown, and never written into it
     before = visit.app.before.get(key_of(folder)) if parts else None
     compared = report_with_originals(folder, before) if before else None
     # Attacks look for patients of one record each.
-    has_several = parts and any(getattr(one.guarantee, "patients", None) for one in manifests_in([folder]).values())
-    is_attackable = bool(parts) and not has_several
+    is_attackable = bool(parts) and not any(getattr(one.guarantee, "patients", None) for one in manifests.values())
     page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
     first, rest = _report(page)
     anchor = ANCHOR.search(page)
@@ -118,10 +118,9 @@ def job_of(visit: RequestContext, folder: Path) -> str:
     return ""
 
 
-def _parts(folder: Path) -> dict[str, tuple[str, str]]:
-    """Return the shape of each part of a release, and the name of the file that it was made from."""
-    found = manifests_in([folder])
-    return {name.rpartition("/")[2]: (one.shape, one.settings.source) for name, one in found.items()}
+def _name_part(name: str) -> str:
+    """Return the name of a part in its job."""
+    return name.rpartition("/")[2]
 
 
 def state(visit: RequestContext) -> Response:
@@ -196,7 +195,7 @@ def attack(visit: RequestContext) -> Response:
         words = ["--job", job]
     else:
         given = {name: visit.app.folder.place(visit.app.folder.existing(visit.say(f"original:{name}")))
-                 for name in _parts(folder)}  # fmt: skip
+                 for name in map(_name_part, manifests_in([folder]))}  # fmt: skip
         words = [word for name, file in given.items()
                  for word in ("--original", f"{name}={file}" if len(given) > 1 else file)]  # fmt: skip
     return visit.working(

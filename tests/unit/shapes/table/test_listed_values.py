@@ -128,12 +128,11 @@ def test_there_are_no_lists(settings):
     assert not lists(release, "region")
 
 
-def opened_release(tmp_path, values, **settings):
+def opened_release(tmp_path, values):
     """A recipient's view of classes of ten with two of some values each; five records of each other value follow."""
     frame = pl.DataFrame({"code": values, "sex": [*"FFFFFMMMMM", *["F"] * (len(values) - 10)]})
-    asked = {"qi": {"code": "suppress", "sex": "suppress"}, "k": 5, "method": "cluster", "suppression": 0}
-    release = cl.protect_table(frame, **{**asked, **settings})
-    release.write(tmp_path / "release")
+    qi = {"code": "suppress", "sex": "suppress"}
+    cl.protect_table(frame, qi=qi, k=5, method="cluster", suppression=0).write(tmp_path / "release")
     return cl.open(tmp_path / "release"), frame
 
 

@@ -129,7 +129,7 @@ def join_released(
     """Return bound hierarchies with the labels of a release that join intervals or list values.
 
     ``lowest``: by column, the lowest level allowed, from 1 on the one whose intervals are joined; ``original``: whose
-    values are bound: those that k records have may be listed
+    values are bound; a value may be listed if k records have it
     """
     found = dict(bound)
     for column, hierarchy in hierarchies.items():

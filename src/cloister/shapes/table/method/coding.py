@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError, name_few
 from cloister.hierarchy import BoundHierarchy
+from cloister.hierarchy.value_lists import MOST_VALUES, read_list
 from cloister.io import as_text, from_native
 from cloister.io.columns import as_held, list_columns
 from cloister.kernels.layout import CODE, Costs, LevelMaps, Rows, key_strides
@@ -42,6 +43,12 @@ class Coded:
             self.labels.append(list(number))
             self.codes.append(codes)
             self.leaves.append(covered)
+
+    @property
+    def can_be_listed(self) -> bool:
+        """Whether labels may list values: few, of one leaf each, and no label of the hierarchy reads as a list."""
+        few = self.leaves[0].size <= MOST_VALUES and bool((self.leaves[0] == 1).all())
+        return few and not any(read_list(label) for labels in self.labels for label in labels)
 
     def rows(self, text: pl.Series) -> NDArray[np.int64]:
         """Code at level 0 of each record."""

@@ -95,7 +95,7 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
 
     Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values that
     only they have, or how they are spread over classes. So figures always follow from the released records alone
-    (hierarchies bound to their values, or to those that labels show), with k - 1 suppressed records where a number
+    (hierarchies bound to their values, or to what labels show), with k - 1 suppressed records where a number
     below k is masked. Choosing by whether that changes anything would itself say so. Losses that look within classes
     would tell how the values of a class are spread: entropy is always computed as if they were spread evenly over what
     their label covers, and divergence as if they were all the same, the most that it can be.

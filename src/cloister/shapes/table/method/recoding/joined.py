@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
 from cloister.hierarchy.interval import ABOVE, BELOW, Ends
-from cloister.hierarchy.value_lists import MOST_VALUES, can_list, count_listed, list_values, read_list, write_list
+from cloister.hierarchy.value_lists import can_list, count_listed, list_values, write_list
 from cloister.utility import AttributeLoss
 
 from .table_recoding import JoinedClasses, Partition, TableRecoding
@@ -75,24 +75,15 @@ def _cells_of(recoding: TableRecoding, attribute: int) -> _Cells | None:
 def find_bits(recoding: TableRecoding, attribute: int, n_codes: int) -> tuple[NDArray[np.uint64], int]:
     """Return a bit for each code of level 0 that a label may list, all bits for others; and how many values it lists.
 
-    None are listed where the loss counts levels, or the values of a column have several leaves.
+    None are listed where the loss counts levels.
     """
     bits = np.full(n_codes, np.iinfo(np.uint64).max, dtype=np.uint64)
     is_by_level = isinstance(recoding.loss, AttributeLoss) and recoding.loss.by_level
-    if is_by_level or not _has_lists(recoding, attribute):
+    if is_by_level or attribute not in recoding.listed:
         return bits, 0
     codes = np.flatnonzero(_find_listable(recoding, attribute, np.arange(recoding.n_rows)))
     bits[codes] = np.left_shift(np.uint64(1), np.arange(codes.size, dtype=np.uint64))
     return bits, max(0, min(count_listed(recoding.k), codes.size - 1))
-
-
-def _has_lists(recoding: TableRecoding, attribute: int) -> bool:
-    if attribute not in recoding.listed:
-        return False
-    coded = recoding.coded[attribute]
-    # Where a label of the hierarchy reads as a list, nobody could tell the two apart.
-    reads_as_list = any(read_list(label) for labels in coded.labels for label in labels)
-    return coded.leaves[0].size <= MOST_VALUES and bool((coded.leaves[0] == 1).all()) and not reads_as_list
 
 
 def _find_listable(recoding: TableRecoding, attribute: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -153,7 +144,7 @@ def _label_lists(
     itself that there are more: rare or missing ones, perhaps of suppressed records.
     """
     coded, levels = recoding.coded[attribute], partition.levels[:, attribute]
-    if not _has_lists(recoding, attribute):
+    if attribute not in recoding.listed:
         return {}, coded.hierarchy
     texts, is_listable = coded.labels[0], _find_listable(recoding, attribute, rows)
     held = np.unique(np.stack([partition.class_of_row[rows], recoding.at(attribute, 0, rows)]), axis=1)

@@ -287,5 +287,5 @@ def recoding_of(table: EncodedTable, request: TableRequest) -> TableRecoding:
     weights = np.array(request.weights_of(names))
     to_join = {names.index(name): request.quasi_identifiers[name].hierarchy for name in request.columns_to_join}
     intervals = {place: hierarchy for place, hierarchy in to_join.items() if isinstance(hierarchy, Intervals)}
-    listed = tuple(place for place in to_join if place not in intervals)
+    listed = tuple(place for place in to_join if place not in intervals and table.coded[place].can_be_listed)
     return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights, request.k, intervals, listed)
