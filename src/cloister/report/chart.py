@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -214,6 +215,11 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str, *, is_named: bool
         return round(TOP + HIGH * (1 - value / high[-1]), 1)
 
     spots = [(x(row.across), y(row.upwards)) for row in rows]
+    if not is_named:  # of points in one place only the last is seen, and can be reached
+        here = Counter(spots)
+        last = sorted({spot: place for place, spot in enumerate(spots)}.values())
+        rows = [_mention(rows[place], here[spots[place]] - 1) for place in last]
+        spots = [spots[place] for place in last]
     names = _label_points(rows, spots) if is_named else [""] * len(rows)
     dots = tuple(
         Dot(
@@ -230,6 +236,12 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str, *, is_named: bool
     path = " ".join(f"{'L' if place else 'M'}{x} {y}" for place, (x, y) in enumerate(best))
     marks = tuple((f"{mark:,g}", x(mark)) for mark in along), tuple((f"{mark:,g}", y(mark)) for mark in high)
     return Scatter((across, upwards), dots, path, *marks)
+
+
+def _mention(row: Placed, others: int) -> Placed:
+    """Return a point that says how many others have its place."""
+    also = f"{others:,} other{'s' * (others > 1)} in the same place"
+    return replace(row, words="; ".join([*filter(None, [row.words]), *[also] * bool(others)]))
 
 
 def with_areas(picture: Scatter) -> Scatter:

@@ -1,5 +1,7 @@
 """Pages that show the progress of a task, and stop it."""
 
+from copy import copy
+
 from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import InputError
@@ -17,7 +19,7 @@ def _work(visit: RequestContext) -> Work:
 
 def work(visit: RequestContext) -> Response:
     """Show the progress of a task; redirect once it is done."""
-    one = _work(visit)
+    one = copy(_work(visit))  # of one moment: work that ends while its page is written would leave no way on
     if one.code == 0 and one.then:
         return RedirectResponse(one.then, 303)
     return visit.shown("work", work=one)
@@ -25,7 +27,7 @@ def work(visit: RequestContext) -> Response:
 
 def state(visit: RequestContext) -> Response:
     """Return the changing part of the page; once the task is done, the address to continue at."""
-    one = _work(visit)
+    one = copy(_work(visit))
     shown = visit.shown("work_state", work=one)
     if one.code == 0 and one.then:
         shown.headers["HX-Redirect"] = one.then

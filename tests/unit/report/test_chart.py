@@ -1,5 +1,7 @@
 """Where points of pictures stand, and what is written beside them."""
 
+from dataclasses import replace
+
 from cloister.report.chart import Placed, parallel, scatter, with_areas
 
 
@@ -10,6 +12,17 @@ def test_points_that_nearly_cover_each_other_are_named_together():
 
     assert [dot.written for dot in dots] == ["a, b, d", "", "c", ""]
     assert dots[2].says == "k 1000, records 1000"
+
+
+def test_of_points_in_one_place_the_last_is_drawn():
+    """It is the one that can be clicked, and it says how many others it covers."""
+    rows = [Placed(name, k, 10, on_frontier=True, words=words) for name, k, words in (("a", 2, "safe"), ("b", 3, ""))]
+    dots = scatter([*rows, *(replace(row, label=f"{row.label} again") for row in rows)], "k", "n", is_named=False).dots
+
+    assert [(dot.name, dot.says) for dot in dots] == [
+        ("a again", "safe; 1 other in the same place; k 2, n 10"),
+        ("b again", "1 other in the same place; k 3, n 10"),
+    ]
 
 
 def test_areas_lie_below_the_highest_and_the_lowest_points():

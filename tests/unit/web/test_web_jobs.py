@@ -12,12 +12,13 @@ from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
-from tests.unit.web.conftest import SHAPED, opened, plain
+from tests.unit.web.conftest import LAST_S, SHAPED, opened, plain
 
 from cloister.cli.main import run
 from cloister.engines import choice
 from cloister.jobs.job import SHAPES
 from cloister.settings.declaration import settings_of
+from cloister.web.app import RequestContext
 from cloister.web.job_state import load_job
 from cloister.web.server import prepare
 
@@ -457,6 +458,25 @@ def test_stopping_leaves_nothing_half(window):
     left = [path.name for path in window.folder.iterdir() if ".partial-" in path.name]
     assert left == []
     assert ("Back to the settings" in page.text) == (not (window.folder / f"{name}-release").exists())
+
+
+def test_work_that_ends_while_its_page_is_written_still_leads_on(window, monkeypatch):
+    """The page is of one moment: it loads again, and then goes to what was made."""
+    job = made(window)[1]
+    works, shown = window.served.app.works, RequestContext.shown
+
+    def show_slowly(visit, *words, **filled):
+        last = time.monotonic() + LAST_S
+        while works.running and time.monotonic() < last:
+            time.sleep(0.05)
+        return shown(visit, *words, **filled)
+
+    monkeypatch.setattr(RequestContext, "shown", show_slowly)
+    page = stepped(window, window.get("/release", job=job), "/release/run")
+
+    assert works.running == []
+    assert 'hx-trigger="load delay' in page.text
+    assert "Verified just now" in window.wait(page).text
 
 
 def test_ending_the_server_ends_its_work(window):
