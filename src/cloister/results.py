@@ -1,7 +1,7 @@
 """Frozen records passed between stages, verdicts, and running times. Imports no other module of cloister."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
 Levels = Mapping[str, int]
 """Level of each quasi-identifier, by column name."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a release guarantees, and against whom it does not protect, in sentences without full stops."""
+
+    guarantee: Sequence[str] = ()
+    limits: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

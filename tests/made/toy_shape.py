@@ -27,7 +27,7 @@ from cloister.release.folder import read_data
 from cloister.release.head import DATA, Count, Delimiter, FileName, ManifestHead, Section, Share
 from cloister.release.release import CustodianFiles, DataFileRelease
 from cloister.report.page import environment
-from cloister.results import Checks
+from cloister.results import Checks, Promise
 from cloister.settings.declaration import Help, Key
 from cloister.settings.run_options import K, ReleaseOptions
 from cloister.shapes import registry
@@ -289,9 +289,9 @@ def open_words(folder, manifest, known, _seed):
     return OpenedRelease("words", "common", manifest.settings.k, numbers.size, released.height, False, (adversary,))
 
 
-def sentences(manifest):
+def promise(manifest):
     """What is promised."""
-    return [f"Each word is of at least {manifest.settings.k} patients"]
+    return Promise([f"Each word is of at least {manifest.settings.k} patients"])
 
 
 def figures(head, manifest):
@@ -312,7 +312,7 @@ FORM = Form(
     manifest=f"{__name__}:WordsManifest",
     checker=f"{__name__}:WordsChecker",
     attack=f"{__name__}:open_words",
-    guarantee=f"{__name__}:sentences",
+    promise=f"{__name__}:promise",
     figures=f"{__name__}:figures",
     page="words.html",
     words="words",

@@ -39,9 +39,10 @@ def run_protect(shape: str, options: RunOptions) -> None:
 
 
 def as_json(written: WrittenRelease, out: Path) -> dict[str, object]:
-    """Return a release as one object: its warnings, its manifest, its place, and notes."""
+    """Return a release as one object: its warnings, its manifest, its place, notes, and the risks of parts."""
     notes = [in_options(line) for line in written.notes]
-    return {"warnings": [*written.warnings], **written.manifest, "out": str(out), "notes": notes}
+    risks = {"risks": {**written.risks}} if written.risks else {}
+    return {"warnings": [*written.warnings], **written.manifest, "out": str(out), "notes": notes, **risks}
 
 
 def tell(written: WrittenRelease, *, quiet: bool) -> None:

@@ -30,11 +30,11 @@ from cloister.release.head import (
     read_section,
     same,
 )
-from cloister.release.manifest import outline_of, parse_manifest
+from cloister.release.manifest import AnyManifest, outline_of, parse_manifest
 from cloister.release.release import is_internal
 from cloister.report import render_job, render_readme
 from cloister.report.release_warnings import warnings_of_job
-from cloister.results import DIGITS, Manifest
+from cloister.results import DIGITS, Figures, Manifest
 
 from .job import Job
 from .job_file import APART
@@ -194,26 +194,36 @@ def finish_job(
 
 def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manifest]) -> dict[str, bytes]:
     """Return the report of a job and its figures, by file name."""
-    page, warnings = _page_of_job(folder, job, manifests, {})
+    page, warnings = _page_of_job(job, _with_figures(folder, manifests))
     numbers = report_json(job, warnings, parts_shown(folder, manifests))
     return {REPORT: page.encode(), FIGURES: json_bytes(numbers), README: render_readme(job)}
 
 
-def report_with_originals(folder: Path, before: Mapping[str, Mapping[str, int]]) -> str | None:
-    """Return the report of the release of a job with the class sizes of the originals of parts, for the custodian."""
+def report_with_originals(
+    folder: Path, before: Mapping[str, Mapping[str, int]], risks: Mapping[str, str]
+) -> str | None:
+    """Return the report of the release of a job, for the custodian: with what is known of the originals of parts.
+
+    ``before``: their class sizes
+    ``risks``: in the original and in the release, in sentences; shown of parts without class sizes
+    """
     job, _ = read_section(JobManifest, manifest := read_manifest(folder))
     if job is None:
         return None
-    return _page_of_job(folder, job, {name: read_manifest(folder / name) for name in part_names(manifest)}, before)[0]
+    read = _with_figures(folder, {name: read_manifest(folder / name) for name in part_names(manifest)})
+    for name, (part, figures) in read.items():
+        if name in before:
+            read[name] = part, {**figures, "class_sizes": figures["class_sizes"] | {"before": before[name]}}
+        elif name in risks:
+            read[name] = part, {**figures, "risk": risks[name]}
+    return _page_of_job(job, read)[0]
 
 
-def _page_of_job(
-    folder: Path, job: JobManifest, manifests: Mapping[str, Manifest], before: Mapping[str, Mapping[str, int]]
-) -> tuple[str, list[str]]:
+def _with_figures(folder: Path, manifests: Mapping[str, Manifest]) -> dict[str, tuple[AnyManifest, Figures]]:
+    return {name: (parse_manifest(one), read_figures(folder / name)) for name, one in manifests.items()}
+
+
+def _page_of_job(job: JobManifest, read: Mapping[str, tuple[AnyManifest, Figures]]) -> tuple[str, list[str]]:
     """Return the page of the report of a job, and its warnings."""
-    read = {name: (parse_manifest(one), read_figures(folder / name)) for name, one in manifests.items()}
-    for name, sizes in before.items():
-        manifest, figures = read[name]
-        read[name] = manifest, {**figures, "class_sizes": figures["class_sizes"] | {"before": sizes}}
     warnings = warnings_of_job(read)
     return render_job(job, job.name, read, warnings, promised=SENTENCES, not_promised=NOT_PROMISED), warnings

@@ -226,7 +226,7 @@ def _protect_parts(
     if job_run.custodian_dir is not None:
         places.append(Place(job_run.custodian_dir, overwrite, is_internal_of_job))
     _refuse_linked(job, prepared)
-    notes, manifests = [], {}
+    notes, manifests, risks = list[str](), dict[str, Manifest](), dict[str, str]()
     releases: list[Release] = []
     with appearing(*places, otherwise=lambda: _roll_back(releases)) as (partial, *others):
         inside = others[-1] if job_run.custodian_dir is not None else None
@@ -238,6 +238,7 @@ def _protect_parts(
             releases.append(release)
             job_run.run.voice.note(f"{name}: protected and verified after {time.perf_counter() - started:.1f} s.")
             manifests[name] = written.manifest
+            risks |= {} if release.attack is None else {name: release.attack.before_and_after()}
             notes += [Message(f"{name}: ", text) if len(job.parts) > 1 else text for text in written.notes]
         for release in releases:
             release.commit(partial)
@@ -246,7 +247,7 @@ def _protect_parts(
         if job.attack and len(manifests) > 1:
             tested = _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
         manifest, warnings = _finish(job_run, partial, manifests, started, tested), warnings_of_folder(partial)
-    return WrittenRelease(manifest, warnings, [*notes, *what_changed(earlier, manifests)])
+    return WrittenRelease(manifest, warnings, [*notes, *what_changed(earlier, manifests)], risks=risks)
 
 
 def _roll_back(releases: Sequence[Release]) -> None:

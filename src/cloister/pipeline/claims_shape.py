@@ -13,10 +13,11 @@ from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
 from cloister.jobs.manifest import only_part
 from cloister.release.manifest import parse_manifest
+from cloister.report.promises import promise_claims
 from cloister.settings.declaration import Keywords, check_settings
 from cloister.settings.reading import how_read
 from cloister.shapes.claims.format.data import Claims, claims_of
-from cloister.shapes.claims.format.manifest import ClaimsManifest
+from cloister.shapes.claims.format.manifest import ClaimsManifest, rule_of
 from cloister.shapes.claims.format.options import ClaimsOptions
 from cloister.shapes.claims.format.plan import CHOSEN, HMAC, ClaimsPlan, change_plan, plan_of
 from cloister.shapes.claims.format.released_columns import at_levels
@@ -125,6 +126,7 @@ def prepare_claims(options: ClaimsOptions, claims: Claims) -> ClaimsProtection:
     )
     protection.origin = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
     protection.custodian_dir = options.custodian_dir
+    protection.promise = promise_claims(rule_of(claims.plan))
     plan, asked = claims.plan, claims.plan.risk.max_flag_rate
     kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
     protection.summary = [

@@ -9,7 +9,9 @@ from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import CodeColumns
 from cloister.io.columns import display_name
+from cloister.report.promises import promise_chunks, promise_terms
 from cloister.report.sentences import recorded_codes
+from cloister.results import Promise
 from cloister.settings.constraints import alternatives
 from cloister.settings.declaration import Given, Keywords, build_request, check_settings, settings_given
 from cloister.settings.reading import how_read, reading_of
@@ -82,7 +84,10 @@ class CodesShape(KeyedShape[CodesOptions]):
         protection.origin, protection.custodian_dir = {DATA: options.data}, options.custodian_dir
         if options.workload is not None and options.custodian_dir is None:
             protection.assumptions = [*read.notes, WORKLOAD_NOTE]
-        protection.summary = _summarize(options, read)
+        protection.summary, protection.promise = (
+            _summarize(options, read),
+            _promise(protection.request, repeats=options.repeats),
+        )
         return protection
 
 
@@ -120,6 +125,14 @@ def _prepare_on_spark(options: CodesOptions) -> Protection:
     rules = f"k = {options.k}, m = {USUAL_M if options.m is None else options.m}"
     protection.summary = [("patients", "counted on Spark"), ("method", options.method), ("rules", rules)]
     return protection
+
+
+def _promise(request: "DisassociationRequest | GeneralizationRequest", *, repeats: bool) -> Promise:
+    """Return what the release will guarantee."""
+    if isinstance(request, DisassociationRequest):
+        return promise_chunks(request.k, request.m, request.diversity if request.sensitive else None)
+    known = request.privacy.spec if request.privacy.m is None else request.privacy.m
+    return promise_terms(request.k, known, repeats=repeats)
 
 
 def _summarize(options: CodesOptions, given: GivenCodes) -> Rows:

@@ -1,8 +1,9 @@
 """The pipeline of a release of any shape: check, read, protect, attack on request, and write."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cloister.errors import InternalError, Message, setting
 from cloister.release.folder import read_figures
@@ -18,6 +19,9 @@ from cloister.verification.driver import Request
 from .output_paths import check_places
 from .protecting import protect_somewhere
 
+if TYPE_CHECKING:
+    from cloister.attacks.adversary import Attack  # loaded where a release is attacked
+
 ATTACK = "attack"
 """The stage of an attack, whose time only the custodian learns."""
 
@@ -29,6 +33,7 @@ class WrittenRelease:
     ``warnings``: facts of the release, which its report states as well
     ``notes``: how data were read, and what was taken for granted or can be done
     ``exact``: figures for the custodian only, who runs the command
+    ``risks``: of parts that were attacked the risk in the original and in the release, for the same
     """
 
     manifest: Manifest
@@ -36,6 +41,7 @@ class WrittenRelease:
     notes: Sequence[str]
     exact: Figures = field(default_factory=dict, repr=False)
     attack_seconds: float | None = None
+    risks: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
@@ -110,6 +116,7 @@ class SimulatedAttack:
     known: Request
     seed: int
     watch: Stopwatch
+    found: "list[Attack]" = field(default_factory=list, repr=False)  # of the files that were written, at most one
 
     def on(self, folder: Path, manifest: AnyManifest) -> Attacked:
         """Attack the files of a release, and raise an error if the attack succeeds."""
@@ -123,7 +130,12 @@ class SimulatedAttack:
                 f"An attack on what was written found {found.broken} of {found.targets} targets with fewer than "
                 f"{found.k} matches."
             )
+        self.found.append(found)
         return found
+
+    def before_and_after(self) -> str:
+        """Return the risk in the original and in the release, for the custodian only; empty without targets."""
+        return "".join(one.before_and_after() for one in self.found)
 
 
 def warnings_and_notes(
@@ -134,4 +146,6 @@ def warnings_and_notes(
     notes = [text for text in protection.notes(release, manifest) if text not in warnings]
     if figures["formulas"] and manifest.shape == "table":
         notes.append(Message(setting("escape_formulas"), " writes such cells so that no spreadsheet runs them"))
+    if release.attack is not None:
+        notes += filter(None, [release.attack.before_and_after()])
     return warnings, notes

@@ -10,6 +10,7 @@ from cloister.errors import InputError, WrongValue, setting
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
+from cloister.report.promises import promise_trajectories
 from cloister.settings.declaration import Given, Keywords, build_request, check_settings, settings_given
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.codes.data import CodeSets
@@ -24,6 +25,7 @@ from cloister.shapes.trajectories.format.data import (
     weights_of,
 )
 from cloister.shapes.trajectories.format.domain import USUAL_AGES, usual_codes
+from cloister.shapes.trajectories.format.facts import rules_of
 from cloister.shapes.trajectories.format.options import UNITS, TrajectoriesOptions
 from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
 
@@ -78,6 +80,8 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         protection.origin, protection.custodian_dir = {DATA: options.data}, options.custodian_dir
         if options.workload is not None and options.custodian_dir is None:
             protection.assumptions = [*read.notes, WORKLOAD_NOTE]
+        rules = rules_of(request.k, request.diversity)
+        protection.promise = promise_trajectories(rules, has_details=request.detail_hierarchy is not None)
         named = {"codes": request.code_hierarchy, "ages": request.age_hierarchy, "details": request.detail_hierarchy}
         protection.summary = [
             ("patients", f"{read.trajectories.n_patients:,} with {read.trajectories.codes.size:,} pairs"),

@@ -75,6 +75,9 @@ class AttackOnFiles(Protocol):
     def on(self, folder: Path, manifest: AnyManifest) -> Attacked:
         """Attack the files of a release in a folder."""
 
+    def before_and_after(self) -> str:
+        """Return the risk in the original and in the release, for the custodian only; empty without targets."""
+
 
 @dataclass(frozen=True, repr=False)
 class Release(ABC):

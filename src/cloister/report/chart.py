@@ -215,33 +215,20 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str, *, is_named: bool
         return round(TOP + HIGH * (1 - value / high[-1]), 1)
 
     spots = [(x(row.across), y(row.upwards)) for row in rows]
+    here = Counter([] if is_named else spots)
     if not is_named:  # of points in one place only the last is seen, and can be reached
-        here = Counter(spots)
         last = sorted({spot: place for place, spot in enumerate(spots)}.values())
-        rows = [_mention(rows[place], here[spots[place]] - 1) for place in last]
-        spots = [spots[place] for place in last]
+        rows, spots = [rows[place] for place in last], [spots[place] for place in last]
     names = _label_points(rows, spots) if is_named else [""] * len(rows)
-    dots = tuple(
-        Dot(
-            row.label,
-            f"{row.words}{'; ' * bool(row.words)}{across} {row.across:.4g}, {upwards} {row.upwards:.4g}",
-            *spot,
-            row.on_frontier,
-            row.recommended,
-            written,
-        )
-        for row, spot, written in zip(rows, spots, names, strict=True)
-    )
+    dots = []
+    for row, spot, written in zip(rows, spots, names, strict=True):
+        more = f"{here[spot] - 1:,} more in the same place" if here[spot] > 1 else ""
+        says = [row.words, more, f"{across} {row.across:.4g}, {upwards} {row.upwards:.4g}"]
+        dots.append(Dot(row.label, "; ".join(filter(None, says)), *spot, row.on_frontier, row.recommended, written))
     best = sorted((dot.x, dot.y) for dot in dots if dot.on_frontier and is_named)
     path = " ".join(f"{'L' if place else 'M'}{x} {y}" for place, (x, y) in enumerate(best))
     marks = tuple((f"{mark:,g}", x(mark)) for mark in along), tuple((f"{mark:,g}", y(mark)) for mark in high)
-    return Scatter((across, upwards), dots, path, *marks)
-
-
-def _mention(row: Placed, others: int) -> Placed:
-    """Return a point that says how many others have its place."""
-    also = f"{others:,} other{'s' * (others > 1)} in the same place"
-    return replace(row, words="; ".join([*filter(None, [row.words]), *[also] * bool(others)]))
+    return Scatter((across, upwards), tuple(dots), path, *marks)
 
 
 def with_areas(picture: Scatter) -> Scatter:

@@ -23,6 +23,7 @@ from .sentences import (
     accepted_words,
     columns_of,
     guarantee_sentences,
+    limit_sentences,
     of_codes,
     of_table,
     recorded_codes,
@@ -89,8 +90,9 @@ def environment() -> "Environment":
             one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in text
         ),
         "sentences": guarantee_sentences,
+        "limits": limit_sentences,
         "resisting": resisting_words,
-        "table_sentences": of_table,
+        "table_promise": of_table,
         "codes_sentences": of_codes,
         "worded_steps": worded_steps,
         "assumed": assumed_words,

@@ -1,23 +1,33 @@
 """Facts of a manifest as sentences, for the report and the screen."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from cloister.release.manifest import GENERALIZED, AnyManifest, codes_of
+from cloister.results import Promise
 from cloister.shapes.registry import FORMS, load
 
+from .promises import name_codes
+
 if TYPE_CHECKING:
-    from cloister.shapes.claims.format.manifest import ClaimsManifest
-    from cloister.shapes.disassociation.format.manifest import DisassociationManifest
-    from cloister.shapes.generalization.format.manifest import GeneralizationManifest
     from cloister.shapes.table.format.manifest import AcceptedColumn, TableManifest
     from cloister.shapes.table_with_codes.format.terms import TableWithTermsManifest
-    from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
+
+
+def promise_of(manifest: AnyManifest) -> Promise:
+    """Return the verified guarantee and its limits."""
+    promise: Promise = load(FORMS[manifest.form].promise)(manifest)
+    return promise
 
 
 def guarantee_sentences(manifest: AnyManifest) -> list[str]:
     """Return the verified guarantee, in sentences without full stops."""
-    sentences: list[str] = load(FORMS[manifest.form].guarantee)(manifest)
-    return sentences
+    return [*promise_of(manifest).guarantee]
+
+
+def limit_sentences(manifest: AnyManifest) -> list[str]:
+    """Return against whom a release does not protect, in sentences without full stops."""
+    return [*promise_of(manifest).limits]
 
 
 RESISTING = (
@@ -97,10 +107,10 @@ def columns_of(manifest: "TableManifest", role: str) -> list[str]:
     ]
 
 
-def of_table(manifest: "TableManifest") -> list[str]:
-    """Return the guarantee of a table, without that of its codes."""
+def of_table(manifest: "TableManifest") -> Promise:
+    """Return the promise of a table, without that of its codes."""
     sentences = [rule.sentence() for rule in manifest.guarantee.rules]
-    return [sentence[:1].upper() + sentence[1:] for sentence in sentences]
+    return Promise([sentence[:1].upper() + sentence[1:] for sentence in sentences], [])
 
 
 def resisting_words(manifest: AnyManifest) -> str:
@@ -117,9 +127,10 @@ def accepted_words(one: "AcceptedColumn") -> str:
     return f"{one.column} is not released, and its values repeat: if it identifies patients, k counts records instead"
 
 
-def of_table_with_codes(manifest: "TableManifest") -> list[str]:
-    """Return the guarantee of a table and of its codes."""
-    return [*of_table(manifest), *of_codes(manifest)]
+def of_table_with_codes(manifest: "TableManifest") -> Promise:
+    """Return the promise of a table and of its codes."""
+    table = of_table(manifest)
+    return replace(table, guarantee=[*table.guarantee, *of_codes(manifest)])
 
 
 def of_codes(manifest: "TableManifest") -> list[str]:
@@ -133,82 +144,7 @@ def of_codes(manifest: "TableManifest") -> list[str]:
             "terms with these codes"
         ]
     return [
-        f"For the quasi-identifiers and {_codes_known(rule.m)} of a patient, at least {rule.k} records have all of "
+        f"For the quasi-identifiers and {name_codes(rule.m)} of a patient, at least {rule.k} records have all of "
         "them in some data set that could have led to this release"
         for rule in (codes.guarantee.rules if codes else ())
     ]
-
-
-def _codes_known(m: int) -> str:
-    return "any code" if m == 1 else f"any {m} codes or fewer"
-
-
-def of_trajectories(manifest: "TrajectoriesManifest") -> list[str]:
-    """Return the guarantee of trajectories."""
-    rule, *diversity = manifest.guarantee.rules
-    known = "codes and ages" if manifest.columns.detail is None else "codes, ages and details"
-    sentences = [
-        f"Any combination of {known} of a patient matches the released trajectories of no patient or of at least "
-        f"{rule.k} patients"
-    ]
-    for of in diversity:
-        what = (
-            "a released code means a sensitive one of at most one in {l}"
-            if of.column is None
-            else "at most one in {l} has the same value of {column!r} (missing values do not count)"
-        )
-        told = what.format(l=of.l, column=of.column)
-        sentences.append(f"Among patients with the same trajectory, {told}")
-    return sentences
-
-
-def of_chunks(manifest: "DisassociationManifest") -> list[str]:
-    """Return the guarantee of disassociated code sets."""
-    rule, *diversity = manifest.guarantee.rules
-    but = " other than the sensitive ones" if diversity else ""
-    return [
-        f"For {_codes_known(rule.m)}{but} of a patient, at least {rule.k} records have all of them in some data set "
-        "that could have led to this release",
-        *(
-            f"Sensitive codes are separated from all others, and at most one of {of.l} records of a cluster has each"
-            for of in diversity
-        ),
-    ]
-
-
-def of_terms(manifest: "GeneralizationManifest") -> list[str]:
-    """Return the guarantee of generalized code sets."""
-    rule, often = manifest.guarantee.rules[0], ""
-    if rule.model == "privacy-constrained anonymity":
-        known = f"a set of codes of the privacy policy {rule.privacy}, or a part of one"
-    else:
-        known = "one code" if rule.m == 1 else f"{rule.m} codes or fewer"
-        if manifest.settings.repeats:
-            often = f", and at least how often {'it' if rule.m == 1 else 'each'} was recorded,"
-    return [
-        f"Someone who knows {known} of a patient{often} finds no record or at least {rule.k} by the terms with these "
-        "codes"
-    ]
-
-
-def of_claims(manifest: "ClaimsManifest") -> list[str]:
-    """Return the guarantee of claims."""
-    rule, known = manifest.guarantee.rules[0], manifest.risk.known  # known: values of a column, in the mean
-    sentences = [
-        "Someone who knows the quasi-identifiers of a patient and up to "
-        f"{rule.power} values of each quasi-identifier of claims by itself ({known:.1f} in the mean), and picks one of "
-        f"the matching patients at random, identifies the right patient with a probability of at most "
-        f"{rule.threshold:g}, in the mean over patients and known values",
-        f"At most a share of {rule.threshold:g} of such attacks leaves fewer than {rule.k} candidates that include the "
-        "right patient",
-    ]
-    if rule.flag_aware == "bounded":
-        sentences.append(
-            "The limit of the mean probability also holds for someone who allows values to be missing where flags mark "
-            "suppression or truncation, and picks at random among all candidates or among those with the fewest "
-            "missing values"
-        )
-    if rule.likeliest == "bounded":
-        sentences.append("The limit of the mean probability also holds for someone who picks the most likely candidate")
-    held = rule.patients_of_a_label
-    return [*sentences, f"At least {held} released patients have each released label of a quasi-identifier"]

@@ -19,7 +19,7 @@ from cloister.jobs.linked_columns import RecordedValues
 from cloister.kernels.compiling import compile_kernels, must_compile
 from cloister.release.manifest import AnyManifest
 from cloister.release.release import Release
-from cloister.results import Stopwatch
+from cloister.results import Promise, Stopwatch
 from cloister.settings.declaration import Keywords
 from cloister.settings.run_options import RunOptions
 
@@ -100,6 +100,7 @@ class Protection(ABC):
     origin: Mapping[str, Path | Query] = MappingProxyType({})
     custodian_dir: Path | None = None
     summary: Rows = ()  # the request, by subject, without values of the data
+    promise = Promise()  # what the release will guarantee, and its limits
 
     def check_roles(self) -> None:  # noqa: B027  (most shapes have no roles)
         """Reject columns without a role, which takes no work; other shapes have none."""

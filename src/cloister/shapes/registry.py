@@ -44,7 +44,7 @@ class Form:
     manifest: str  # the type of its manifest
     checker: str  # what verifies a folder of it; loads no search, no kernels and nothing that protects
     attack: str  # opens a folder and its original for simulated adversaries
-    guarantee: str  # what is promised, in sentences
+    promise: str  # what is guaranteed and what is not, in sentences
     figures: str  # risk and losses by which releases are compared
     page: str  # the template of its report
     words: str  # the template of its words on the terminal and in README.txt
@@ -88,7 +88,7 @@ FORMS: dict[str, Form] = {
         manifest="cloister.shapes.table.format.manifest:TableManifest",
         checker="cloister.shapes.table.verify.recheck:TableChecker",
         attack="cloister.attacks.table:open_table",
-        guarantee="cloister.report.sentences:of_table",
+        promise="cloister.report.sentences:of_table",
         figures="cloister.exploration.figures:of_table",
         exact="cloister.exploration.figures:exact_of_table",
         page="report.html",
@@ -101,7 +101,7 @@ FORMS: dict[str, Form] = {
         manifest="cloister.shapes.table_with_codes.format.data:TableWithCodesManifest",
         checker="cloister.shapes.table_with_codes.verify.verify:TableWithCodesChecker",
         attack="cloister.attacks.table:open_table_with_codes",
-        guarantee="cloister.report.sentences:of_table_with_codes",
+        promise="cloister.report.sentences:of_table_with_codes",
         figures="cloister.exploration.figures:of_table_with_codes",
         exact="cloister.exploration.figures:exact_of_table_with_codes",
         page="report.html",
@@ -114,7 +114,7 @@ FORMS: dict[str, Form] = {
         manifest="cloister.shapes.table_with_codes.format.terms:TableWithTermsManifest",
         checker="cloister.shapes.table_with_codes.verify.recheck:TableWithTermsChecker",
         attack="cloister.attacks.table:open_table_with_terms",
-        guarantee="cloister.report.sentences:of_table_with_codes",
+        promise="cloister.report.sentences:of_table_with_codes",
         figures="cloister.exploration.figures:of_table_with_terms",
         exact="cloister.exploration.figures:exact_of_table_with_terms",
         page="report.html",
@@ -127,7 +127,7 @@ FORMS: dict[str, Form] = {
         manifest="cloister.shapes.disassociation.format.manifest:DisassociationManifest",
         checker="cloister.shapes.disassociation.verify.recheck:DisassociationChecker",
         attack="cloister.attacks.chunks:open_chunks",
-        guarantee="cloister.report.sentences:of_chunks",
+        promise="cloister.report.promises:of_chunks",
         figures="cloister.exploration.figures:of_chunks",
         exact="cloister.exploration.figures:exact_of_chunks",
         page="codes.html",
@@ -139,7 +139,7 @@ FORMS: dict[str, Form] = {
         manifest="cloister.shapes.generalization.format.manifest:GeneralizationManifest",
         checker="cloister.shapes.generalization.verify.recheck:GeneralizationChecker",
         attack="cloister.attacks.codes:open_codes",
-        guarantee="cloister.report.sentences:of_terms",
+        promise="cloister.report.promises:of_terms",
         figures="cloister.exploration.figures:of_terms",
         exact="cloister.exploration.figures:exact_of_terms",
         page="generalized_codes.html",
@@ -151,7 +151,7 @@ FORMS: dict[str, Form] = {
         manifest="cloister.shapes.trajectories.format.manifest:TrajectoriesManifest",
         checker="cloister.shapes.trajectories.verify.recheck:TrajectoriesChecker",
         attack="cloister.attacks.trajectories:open_trajectories",
-        guarantee="cloister.report.sentences:of_trajectories",
+        promise="cloister.report.promises:of_trajectories",
         figures="cloister.exploration.figures:of_trajectories",
         exact="cloister.exploration.figures:exact_of_trajectories",
         page="trajectories.html",
@@ -164,7 +164,7 @@ FORMS: dict[str, Form] = {
         manifest="cloister.shapes.claims.format.manifest:ClaimsManifest",
         checker="cloister.shapes.claims.verify.recheck:ClaimsChecker",
         attack="cloister.attacks.claims:open_claims",
-        guarantee="cloister.report.sentences:of_claims",
+        promise="cloister.report.promises:of_claims",
         figures="cloister.exploration.figures:of_claims",
         exact="cloister.exploration.figures:exact_of_claims",
         page="claims.html",

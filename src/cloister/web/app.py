@@ -129,6 +129,7 @@ class Application:
     verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
     # of the runs that made releases, by the same: for the custodian only, and no part of a release
     notes: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    risks: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False)  # of their parts, before and after
     drafts: dict[str, "HierarchyDraft"] = field(
         default_factory=dict, repr=False
     )  # hierarchies edited and not yet saved

@@ -90,9 +90,9 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     manifests = {} if visit.app.release is not None or found.failures else manifests_in([folder])
     parts = {_name_part(name): (one.shape, one.settings.source) for name, one in manifests.items()}
     job = job_of(visit, folder) if parts else ""
-    # class sizes of originals, if this application made the release of them: shown, and never written into it
-    before = visit.app.before.get(key_of(folder)) if parts else None
-    compared = report_with_originals(folder, before) if before else None
+    # class sizes and risks of originals, if this application made the release of them: shown, never written into it
+    before, risks = visit.app.before.get(key_of(folder), {}), visit.app.risks.get(key_of(folder), {})
+    compared = report_with_originals(folder, before, risks) if parts and (before or risks) else None
     # Attacks look for patients of one record each.
     is_attackable = bool(parts) and not any(getattr(one.guarantee, "patients", None) for one in manifests.values())
     page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
@@ -104,7 +104,7 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
         decisions=_read_decisions(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem,
         digest=digest_of(hashes), parts=parts, job=job, is_attackable=is_attackable,
         files=[name for name, _ in visit.app.folder.look().data] if parts else [],
-        notes=visit.app.notes.get(key_of(folder), []),
+        notes=[one for one in visit.app.notes.get(key_of(folder), []) if f"{one}." not in first],
     )  # fmt: skip
 
 

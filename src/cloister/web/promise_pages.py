@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from starlette.responses import Response
 
@@ -12,8 +12,8 @@ from cloister.jobs.job import CLAIMS
 from cloister.pipeline.tables import TableInMemory
 from cloister.privacy.parse import RULES
 from cloister.report.sentences import RESISTING
+from cloister.results import Promise
 from cloister.settings.declaration import Given
-from cloister.settings.run_options import DISASSOCIATION
 
 from .app import RequestContext, status_of
 from .data_pages import job_page, save_job, source_of
@@ -52,16 +52,15 @@ AT_ALL = (
     ("average-risk=0.05", "Limit the average re-identification risk of all records."),
     ("sample-uniqueness=0.01", "Limit the share of unique records."),
 )
-GUARANTEE = re.compile(r"\*Guarantee\*(?: \([^)]*\))?: (.+?)\. Not promised: (.+?)\.(?: Cost:| [A-Z]|$)")
-"""What a rule or a method promises, and what it does not, in its own documentation."""
+NOT_PROMISED = re.compile(r"\*Guarantee\*.+?\. Not promised: (.+?)\.(?: Cost:| [A-Z]|$)")
+"""What a rule does not promise, in its own documentation."""
 
 
 @dataclass(frozen=True)
 class Promised:
     """The guarantee of a part in words, its limits, and the problem if it cannot be determined."""
 
-    sentences: Sequence[str] = ()
-    not_promised: Sequence[str] = ()
+    promise: Promise = field(default_factory=Promise)
     asked: Sequence[tuple[str, str]] = ()
     problem: str = ""
 
@@ -91,43 +90,22 @@ def _section(visit: RequestContext, specs: Sequence[Spec]) -> Given:
 
 def _describe_promise(visit: RequestContext, section: Given) -> tuple[Promised, dict[str, str]]:
     """What is about to be promised, and what is wrong, by key."""
-    shape = visit.state.job.parts[visit.part].shape
     try:
         changed = visit.state.with_content(visit.state.with_section(visit.part, section))
         prepared = visit.app.data.prepared(changed, visit.part)
         rows = prepared.summary
-        if isinstance(prepared, TableInMemory):
-            rules = prepared.request.rules
-            limits = [found[1] for rule in rules if (found := _documented_guarantee(type(rule)))]
-            resisting = [RESISTING] if prepared.request.resist_downcoding else []
-            return Promised([*(rule.sentence() for rule in rules), *resisting], list(dict.fromkeys(limits)), rows), {}
-        found = _documented_guarantee(_method(shape, dict(rows).get("method", "")))
-        return Promised([found[0]] if found else [], [found[1]] if found else [], rows), {}
+        if not isinstance(prepared, TableInMemory):
+            return Promised(prepared.promise, rows), {}
+        rules = prepared.request.rules
+        texts = [" ".join((inspect.getdoc(type(rule)) or "").split()) for rule in rules]
+        limits = [
+            f"Not guaranteed: {found[1].replace('`', '')}" for one in texts if (found := NOT_PROMISED.search(one))
+        ]
+        resisting = [RESISTING] if prepared.request.resist_downcoding else []
+        guarantee = [*(rule.sentence() for rule in rules), *resisting]
+        return Promised(Promise(guarantee, list(dict.fromkeys(limits))), rows), {}
     except CloisterError as error:
         return Promised(problem=in_words(error)), errors_of(error)
-
-
-def _method(shape: str, method: str) -> object:
-    """What protects data that are no table, loaded when it is asked what it promises; None where nothing says so."""
-    if shape == "trajectories":
-        from cloister.shapes.trajectories.method.protect import anonymize
-
-        return anonymize
-    if shape == "codes" and method == DISASSOCIATION:
-        from cloister.shapes.disassociation.method.protect import disassociate
-
-        return disassociate
-    if shape == "codes":
-        from cloister.shapes.generalization.method.protect import generalize
-
-        return generalize
-    return None
-
-
-def _documented_guarantee(of: object) -> tuple[str, str] | None:
-    """What a rule or a method promises, and what it does not, as it says of itself."""
-    found = GUARANTEE.search(" ".join((inspect.getdoc(of) or "").split()))
-    return None if found is None else (found[1].replace("`", ""), found[2].replace("`", ""))
 
 
 def promise(

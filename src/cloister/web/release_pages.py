@@ -105,6 +105,7 @@ def run(visit: RequestContext) -> Response:
     def keep_notes(work: Work) -> None:
         key = key_of(out)
         visit.app.notes[key] = [*map(str, work.answer.get("notes", []))]
+        visit.app.risks[key] = work.answer.get("risks", {})
         # of parts whose file is as it was when the run began
         visit.app.before[key] = {part: found[1] for part, found in original.items() if found == sizes(part)}
 

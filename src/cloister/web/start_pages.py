@@ -255,4 +255,5 @@ def _of_claims(target: Path, plan: Path, name: str, patients: "Given", claims: "
     content = read_toml(load_text(plan).data.decode(), plan.name, "cloister init")
     part = {"shape": "claims", "name": "claims", "patients": "patients", "claims": "claims", "plan": content}
     sources = {"patients": patients, "claims": claims}
-    new_job(target, {"name": name, "output": f"{name}-release", "sources": sources, "protect": [part]})
+    head = {"name": name, "output": f"{name}-release", "attack": True}
+    new_job(target, {**head, "sources": sources, "protect": [part]})

@@ -33,7 +33,7 @@ def test_a_form_is_there_from_manifest_to_report(form):
     assert load(entry.manifest).form == form
     assert isinstance(load(entry.checker)(), Checker)
     assert entry.checker.partition(":")[0].rpartition(".")[2] in ("recheck", "verify")
-    assert all(callable(load(one)) for one in (entry.attack, entry.guarantee, entry.figures))
+    assert all(callable(load(one)) for one in (entry.attack, entry.promise, entry.figures))
     assert environment().get_template(entry.page)
     assert environment().get_template(f"{entry.words}.txt")
     assert {"roles", "risk_and_loss"} <= set(dir(load(entry.manifest)))

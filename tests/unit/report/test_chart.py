@@ -20,8 +20,8 @@ def test_of_points_in_one_place_the_last_is_drawn():
     dots = scatter([*rows, *(replace(row, label=f"{row.label} again") for row in rows)], "k", "n", is_named=False).dots
 
     assert [(dot.name, dot.says) for dot in dots] == [
-        ("a again", "safe; 1 other in the same place; k 2, n 10"),
-        ("b again", "1 other in the same place; k 3, n 10"),
+        ("a again", "safe; 1 more in the same place; k 2, n 10"),
+        ("b again", "1 more in the same place; k 3, n 10"),
     ]
 
 

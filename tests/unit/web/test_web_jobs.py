@@ -17,6 +17,8 @@ from tests.unit.web.conftest import LAST_S, SHAPED, opened, plain
 from cloister.cli.main import run
 from cloister.engines import choice
 from cloister.jobs.job import SHAPES
+from cloister.release.manifest import parse_manifest
+from cloister.report.sentences import guarantee_sentences
 from cloister.settings.declaration import settings_of
 from cloister.web.app import RequestContext
 from cloister.web.job_state import load_job
@@ -29,6 +31,11 @@ def made(window, shape="table"):
     page = window.get("/columns" if shape == "table" else "/promise", job=job)
     assert page.status_code == 200, page.text
     return page, job
+
+
+def words_of(text):
+    """The words of a page, without its tags."""
+    return " ".join(plain(re.sub(r"<[^>]+>", "", text)).split())
 
 
 def stepped(window, page, action, **changes):
@@ -46,10 +53,15 @@ def test_a_job_made_by_pages_does_the_same_from_the_command_line(window, shape, 
         if f'action="{action}"' in page.text:
             quick = {"f:plan.risk.draws": "1000", "f:plan.risk.repeats": "10"} if shape == "claims" else {}
             page, steps = stepped(window, page, action, **quick), steps + 1
+    promised = words_of(window.get("/promise", job=job).text)
     page, steps = window.wait(stepped(window, page, "/release/run")), steps + 1
 
     assert "Verified just now" in page.text
+    assert "Risk before and after, for an attacker who knows" in page.text.partition('<nav class="jump"')[0]
     assert steps <= 6
+    (manifest,) = (window.folder / job.replace(".toml", "-release")).glob("*/release.json")
+    for text in guarantee_sentences(parse_manifest(json.loads(manifest.read_text()))):
+        assert re.sub(r" \([0-9.]+ in the mean\)", "", text) in promised  # what only a simulation can say
     monkeypatch.chdir(window.folder)
     text = (window.folder / job).read_text()
     name = job.removesuffix(".toml")

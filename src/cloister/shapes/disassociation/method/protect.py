@@ -286,8 +286,8 @@ def disassociate(
 ) -> ProtectedCodes:
     """Cut the code sets into pieces such that anyone who knows up to m codes of a patient is left with k candidates.
 
-    *Guarantee* (Guarantee 1 of the paper): for any m codes of any record, sensitive ones aside, there is at least one
-    dataset that the release may stand for in which k records or more have all of them. It holds against someone who
+    *Guarantee* (Guarantee 1 of the paper): for any m codes of any record, other than sensitive ones, k records or
+    more have all of them in at least one data set that could have led to this release. It holds against someone who
     knows up to m codes of a patient, all of them possibly rare, and the release. Not promised: a bound on what is
     probable (the guarantee says that k candidates are possible, not that they are equally likely), anything against
     someone who knows more than m codes, who knows several patients, or who works backwards from what the method would

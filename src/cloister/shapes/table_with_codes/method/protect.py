@@ -32,8 +32,8 @@ def protect_codes_of(
 ) -> ProtectedBoth:
     """Disassociate the codes of the released patients inside the classes of the released table.
 
-    *Guarantee* ((k, k^m)-anonymity): for the quasi-identifiers of any patient and any m codes of it, there is at least
-    one data set that the release may stand for in which k records or more have all of them. It holds against someone
+    *Guarantee* ((k, k^m)-anonymity): for the quasi-identifiers of any patient and any m codes of it, k records
+    or more have all of them in at least one data set that could have led to this release. It holds against someone
     who knows the quasi-identifiers of a patient, whether it has codes, up to m of these codes, and the release. Not
     promised: a bound on what is probable; anything against someone who knows more codes, other columns, or several
     patients. Cost: that of `disassociate`.

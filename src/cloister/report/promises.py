@@ -1,0 +1,162 @@
+"""What each form of release promises, and against whom it does not protect, in sentences without full stops.
+
+They are made of settings, so that a page can show them before there is a release; those of a manifest are the same.
+"""
+
+from typing import TYPE_CHECKING
+
+from cloister.results import Promise
+
+if TYPE_CHECKING:
+    from cloister.shapes.claims.format.manifest import ClaimsManifest, RiskRule
+    from cloister.shapes.disassociation.format.manifest import DisassociationManifest
+    from cloister.shapes.generalization.format.manifest import GeneralizationManifest
+    from cloister.shapes.trajectories.format.facts import Rules
+    from cloister.shapes.trajectories.format.manifest import DiversityRule, TrajectoriesManifest
+
+ONE_RECORD = "Each patient is assumed to have one record"
+
+
+def name_codes(m: int) -> str:
+    """Return how many codes of a patient are known at most."""
+    return "any code" if m == 1 else f"any {m} codes or fewer"
+
+
+def promise_chunks(k: int, m: int, diversity: int | None) -> Promise:
+    """Return the promise of disassociation; ``diversity``: of sensitive codes, None without any."""
+    but = " other than the sensitive ones" if diversity else ""
+    guarantee = [
+        f"For {name_codes(m)}{but} of a patient, at least {k} records have all of them in some data set that could "
+        "have led to this release"
+    ]
+    limits = [
+        "The guarantee counts possible candidates. They need not be equally likely, so it does not bound a probability",
+        f"It covers someone who knows up to {m} codes of one patient. It does not cover more codes, codes that a "
+        "patient does not have, or codes of several patients",
+    ]
+    if diversity:
+        guarantee.append(
+            f"Sensitive codes are separated from all others, and at most one of {diversity} records of a cluster has "
+            "each"
+        )
+        limits.append(
+            "Sensitive codes are separated from all others. The release shows which clusters contain none of them"
+        )
+    return Promise(guarantee, [*limits, ONE_RECORD])
+
+
+def of_chunks(manifest: "DisassociationManifest") -> Promise:
+    """Return the promise of disassociated code sets."""
+    rule, *diversity = manifest.guarantee.rules
+    return promise_chunks(rule.k, rule.m, diversity[0].l if diversity else None)
+
+
+def promise_terms(k: int, known: int | str, *, repeats: bool) -> Promise:
+    """Return the promise of generalized code sets; ``known``: a number of codes, or the name of a privacy policy."""
+    often = ""
+    if isinstance(known, str):
+        what = f"a set of codes of the privacy policy {known}, or a part of one"
+        limit = (
+            f"The guarantee covers someone who knows a set of the privacy policy {known}, or part of one. It does not "
+            "cover other codes, or codes that a patient does not have"
+        )
+    else:
+        what = "one code" if known == 1 else f"{known} codes or fewer"
+        limit = (
+            f"The guarantee covers someone who knows up to {known} codes of a patient. It does not cover more codes, "
+            "or codes that a patient does not have"
+        )
+        if repeats:
+            often = f", and at least how often {'it' if known == 1 else 'each'} was recorded,"
+    return Promise(
+        [f"Someone who knows {what} of a patient{often} finds no record or at least {k} by the terms with these codes"],
+        [
+            limit,
+            "The records of a group may agree in their other codes. Someone who finds the group learns these codes",
+            "Which codes are generalized or suppressed depends on their frequency. Someone who knows the algorithm can "
+            "draw conclusions from this",
+            ONE_RECORD,
+        ],
+    )
+
+
+def of_terms(manifest: "GeneralizationManifest") -> Promise:
+    """Return the promise of generalized code sets."""
+    rule = manifest.guarantee.rules[0]
+    known = rule.privacy if rule.model == "privacy-constrained anonymity" else rule.m
+    return promise_terms(rule.k, known, repeats=manifest.settings.repeats)
+
+
+def promise_trajectories(rules: "Rules", *, has_details: bool) -> Promise:
+    """Return the promise of trajectories."""
+    rule, *diversity = rules
+    known = "codes, ages and details" if has_details else "codes and ages"
+    sensitive = any(of.column is not None for of in diversity)
+    return Promise(
+        [
+            f"Any combination of {known} of a patient matches the released trajectories of no patient or of at least "
+            f"{rule.k} patients",
+            *map(_differ, diversity),
+        ],
+        [
+            "The guarantee covers someone who knows any codes of a patient with their ages"
+            f"{' and details' if has_details else ''}, and which codes the patient does not have",
+            "Someone who finds the patients of a shared trajectory learns its contents for all of them"
+            f"{', except the sensitive column' if sensitive else ''}",
+            "The clusters depend on all patients. Someone who knows the algorithm can draw conclusions from them",
+        ],
+    )
+
+
+def _differ(of: "DiversityRule") -> str:
+    if of.column is None:
+        return (
+            f"Among patients with the same trajectory, a released code means a sensitive one of at most one in {of.l}"
+        )
+    return (
+        f"Among patients with the same trajectory, at most one in {of.l} has the same value of {of.column!r} (missing "
+        "values do not count)"
+    )
+
+
+def of_trajectories(manifest: "TrajectoriesManifest") -> Promise:
+    """Return the promise of trajectories."""
+    return promise_trajectories(manifest.guarantee.rules, has_details=manifest.columns.detail is not None)
+
+
+def promise_claims(rule: "RiskRule", known: float | None = None) -> Promise:
+    """Return the promise of claims; ``known``: values of a column that are known, in the mean, once simulated."""
+    simulated = "" if known is None else f" ({known:.1f} in the mean)"
+    guarantee = [
+        f"Someone who knows the quasi-identifiers of a patient and up to {rule.power} values of each column of claims"
+        f"{simulated}, and picks one of the matching patients at random, is right with a probability of at most "
+        f"{rule.threshold:g}, in the mean over patients",
+        f"At most {100 * rule.threshold:g} % of such attacks leave fewer than {rule.k} candidates, the right patient "
+        "among them",
+    ]
+    if rule.flag_aware == "bounded":
+        guarantee.append(
+            "The mean probability is limited as much for someone who allows for values that flags mark as suppressed "
+            "or truncated"
+        )
+    if rule.likeliest == "bounded":
+        guarantee.append("The mean probability is limited as much for someone who picks the likeliest candidate")
+    guarantee.append(
+        f"At least {rule.patients_of_a_label} released patients share each released label of a quasi-identifier"
+    )
+    return Promise(
+        guarantee,
+        [
+            "The known values of claims are drawn at random, of each column by itself. The adversary does not know "
+            "which values belong to one claim, nor their order. An adversary who allows for flagged values picks at "
+            "random among all candidates, or among those with the fewest missing values",
+            "The simulation does not cover columns released as recorded, nor which claims share a pseudonym. Someone "
+            "who knows the claims of a provider may recognize the provider",
+            "The release limits the mean risk, not the risk of each patient. Some patients have a higher risk",
+        ],
+    )
+
+
+def of_claims(manifest: "ClaimsManifest") -> Promise:
+    """Return the promise of claims."""
+    return promise_claims(manifest.guarantee.rules[0], manifest.risk.known)

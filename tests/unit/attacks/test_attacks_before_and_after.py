@@ -1,0 +1,43 @@
+"""What the custodian reads of the risk before and after: of the adversary who knows most of what is covered."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cloister.attacks.adversary import Attack, Level, Matches, found_among
+
+
+def level(known, released, original, covered, limit=None):
+    """A level of knowledge at which each target matches so many records, and the first of each is right."""
+    found = [found_among(Matches(*[np.array(sizes)] * 2, np.ones(len(sizes))), 3) for sizes in (released, original)]
+    return Level(known, *found, covered=covered, broken=0, limit=limit)
+
+
+LEVELS = level("1 code", [4, 6], [2, 2], 2), level("2 codes", [4, 4], [1, 2], 2), level("all codes", [1, 1], [1, 1], 1)
+
+
+@pytest.fixture
+def attack():
+    """An attack on a release of code sets that covers two codes."""
+    return Attack("codes", "disassociation", 3, 0, 2, 1000, 8, is_known_who=True, levels=LEVELS)
+
+
+def test_the_most_knowledge_that_is_covered_for_all_is_described(attack):
+    """Not the knowledge that is covered for some patients only, because they have few codes."""
+    assert attack.before_and_after() == (
+        "Risk before and after, for an attacker who knows 2 codes: the right record is found for 75.0% of 2 patients "
+        "in the original (1 are unique) and for 25.0% in the release (0 are unique)"
+    )
+
+
+def test_a_guarantee_in_the_mean_is_described_where_it_applies(attack):
+    """Its limit covers no single patient."""
+    planned = level("values as the plan expects", [3, 3], [1, 1], 0, limit=0.5)
+
+    assert "values as the plan expects: " in replace(attack, levels=(*LEVELS, planned)).before_and_after()
+
+
+def test_nothing_is_described_where_nobody_was_looked_for(attack):
+    """A step of knowledge that no patient reaches has no targets."""
+    assert replace(attack, levels=(level("3 codes", [], [], 0),)).before_and_after() == ""
