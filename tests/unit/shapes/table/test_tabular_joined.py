@@ -85,11 +85,20 @@ def test_recipients_and_adversaries_read_joined_labels(release, tmp_path):
     assert json.dumps(found.summary())
 
 
-@pytest.mark.parametrize("settings", [{"method": "full-domain"}, {"method": "top-down"}, {"loss": "entropy"}], ids=str)
-def test_a_choice_that_the_method_does_not_look_at_is_refused(settings):
-    """One level a column, one label a value, and losses of whole tables have nothing to join."""
-    with pytest.raises(InputError, match="Labels join intervals, and from k = 4 on list values"):
-        cl.protect_table(PATIENTS, **ASKED, labels="joined", **settings)
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"method": "full-domain"}, "but the method is full-domain"),
+        ({"method": "top-down"}, "but the method is top-down"),
+        ({"loss": "entropy"}, "but the loss is entropy"),
+        ({"qi": {"sex": "suppress"}, "k": 3, "undecided": "drop"}, "No label can be joined at k = 3"),
+    ],
+    ids=str,
+)
+def test_a_choice_that_joins_nothing_is_refused_with_its_reason(settings, why):
+    """One level a column, losses of whole tables, and categories in classes of three have nothing to join."""
+    with pytest.raises(InputError, match=why):
+        cl.protect_table(PATIENTS, **ASKED | {"labels": "joined", **settings})
 
 
 def test_a_lowest_level_is_the_one_that_is_joined():

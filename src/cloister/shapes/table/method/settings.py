@@ -298,14 +298,24 @@ def _check_search(request: TableRequest) -> None:
         f"Strata are kept by the method {CLUSTER}, but the method is {method}. Leave out one of the two.": method
         != CLUSTER
         and bool(request.strata),
-        f"Labels join intervals, and from k = 4 on list values, by the methods {', '.join(JOINING)}, with a loss that "
-        "is a mean of columns. Leave out the choice of labels, or take such columns, method and loss.": request.labels
-        == JOINED
-        and not request.columns_to_join,
+        **_reasons_not_to_join(request),
     }
     for sentence, is_wrong in wrong.items():
         if is_wrong:
             raise InputError(sentence)
+
+
+def _reasons_not_to_join(request: TableRequest) -> dict[str, bool]:
+    """Return by sentence why labels cannot be joined as asked for, and whether it is so; the first one is given."""
+    wanted, by = request.labels == JOINED and not request.columns_to_join, request.published_method
+    return {
+        f"Labels are joined by the methods {', '.join(JOINING)}, but the method is {by}. Leave out the choice of "
+        "labels, or take another method.": wanted and by not in JOINING,
+        f"Labels are joined for a loss that is a mean of columns, but the loss is {request.loss.name}. Leave out the "
+        "choice of labels, or take another loss.": wanted and not isinstance(request.loss, AttributeLoss),
+        f"No label can be joined at k = {request.k}: that needs numbers in intervals or, from k = 4 on and for one "
+        "record per patient, categories of few values. Leave out the choice of labels.": wanted,
+    }
 
 
 def parse_ids(text: str) -> Ids:
