@@ -207,6 +207,24 @@ def test_columns_that_hold_something_else_are_refused():
     assert "Smith" not in refusal.value.message
 
 
+def test_names_in_other_languages_are_signs_too():
+    """As for tables: German names of columns get the roles that English ones get, if their values fit."""
+    people = source(
+        [(f"P{i}", f"19{40 + i % 50}-05-05", "mw"[i % 2], "Bayern") for i in range(60)],
+        ("Patient_ID", "Geburtsdatum", "Geschlecht", "Bundesland"),
+        "patienten.csv",
+    )
+    events = source(
+        [(f"P{i}", f"2024-0{1 + i % 9}-11", f"2024-0{1 + i % 9}-12", CODES[i % 5], f"A{i % 7}") for i in range(60)],
+        ("Patient_ID", "Aufnahmedatum", "Entlassungsdatum", "Diagnose", "Arzt"),
+        "faelle.csv",
+    )
+    made = first_plan(people, events)
+
+    assert [*roles(made, "patients").values()] == ["id", "birth-date", "sex", "quasi-identifier"]
+    assert [*roles(made).values()] == ["id", "date", "end-date", "diagnosis", "provider"]
+
+
 def test_first_plans_take_no_remarks_for_names():
     """Sexes, places and specialties with remarks among them, and delays that are dates, are not sure: dropped."""
     odd = ("ask Mrs Miller 555-1234", "see letter", "phoned twice")

@@ -11,6 +11,7 @@ import polars as pl
 from cloister.errors import InputError, InternalError
 from cloister.evidence.column import IDS, Guess, plain_name
 from cloister.io import Source, as_text
+from cloister.risk import column_names
 from cloister.settings.toml import toml_text
 from cloister.shapes.claims.format.code_systems import BOTH, CODINGS_OF, LISTS, SEPARATORS, codes_in, none_of
 from cloister.shapes.claims.format.data import claims_of, days_in, is_name, is_sex, whole_numbers_in
@@ -41,12 +42,17 @@ FEW = 12
 
 @dataclass(frozen=True)
 class Sign:
-    """The sign of a role: words in its name, and a test of its values."""
+    """The sign of a role: words in its name, also of other languages, and a test of its values."""
 
     role: str
     name: str
     content: Content
     hierarchy: str | None = None
+    words: frozenset[str] = frozenset()
+
+    def names(self, column: str) -> bool:
+        """Return whether a column is named so."""
+        return re.search(self.name, plain_name(column)) is not None or column_names.is_about(column, self.words)
 
 
 def most(values: Sequence[str], holds: Callable[[str], bool], share: float = NEARLY_ALL) -> bool:
@@ -116,28 +122,51 @@ def _is_list_of(content: Content) -> Content:
 
 DIAGNOSIS = r"icd_?(9|10)(?!.*proc)|diag|(^|_)dx"
 OF_PATIENTS = (
-    Sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates),
-    Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
-    Sign("age", r"^age", are_ages, "age"),
+    Sign(
+        "birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates, words=column_names.BIRTH
+    ),
+    Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years, words=column_names.BIRTH),
+    Sign("age", r"^age", are_ages, "age", column_names.AGE),
     # bands such as `70-79` and `80+`, single years between them or not
-    Sign("age", r"^age", lambda values: are_ages(starts_of(pl.Series(values, dtype=pl.String)).to_list()), "suppress"),
-    Sign("sex", r"sex|gender", lambda values: 0 < len(values) <= FEW and all(map(is_sex, values)), "suppress"),
+    Sign(
+        "age",
+        r"^age",
+        lambda values: are_ages(starts_of(pl.Series(values, dtype=pl.String)).to_list()),
+        "suppress",
+        column_names.AGE,
+    ),
+    Sign(
+        "sex",
+        r"sex|gender",
+        lambda values: 0 < len(values) <= FEW and all(map(is_sex, values)),
+        "suppress",
+        column_names.SEX,
+    ),
     Sign("pcp", r"(^|_)pcp($|_)|primary_care", bool),
     Sign(
         "quasi-identifier",
         r"race|ethnic|state|region|county|marital|zip|postal|language|religion",
         lambda values: bool(values) and all(map(is_name, values)),
+        words=column_names.ETHNICITY
+        | column_names.PLACE
+        | frozenset({"bundesland", "kanton", "familienstand", "konfession"}),
     ),
 )
 OF_CLAIMS = (
     Sign("drop", r"claim_?(id|no|number)|^clm_id", bool),
     Sign("paid-date", r"(paid|pay|payment).*(date|dt)", are_dates),
     Sign("pay-delay", r"pay_?delay", _days, "pay-delay"),
-    Sign("end-date", r"(thru|through|end|discharge|to|until).*(date|dt)|(date|dt).*(end|to|thru)", are_dates),
+    Sign(
+        "end-date",
+        r"(thru|through|end|discharge|to|until).*(date|dt)|(date|dt).*(end|to|thru)",
+        are_dates,
+        words=frozenset({"enddatum", "entlassdatum", "entlassungsdatum"}),
+    ),
     Sign(
         "date",
         r"^date$|service.*(date|dt)|from.*(date|dt)|start.*(date|dt)|admi.*(date|dt)|claim.*(date|dt)",
         are_dates,
+        words=frozenset({"datum", "aufnahmedatum", "leistungsdatum", "behandlungsdatum", "fecha"}),
     ),
     Sign("diagnoses", DIAGNOSIS, _is_list_of(_diagnoses(BOTH))),
     Sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["diagnosis"]), "diagnosis"),
@@ -147,11 +176,11 @@ OF_CLAIMS = (
     Sign("procedure", r"hcpcs|cpt|proc", _cpt, "procedure"),
     Sign("place", r"place_?(of_?)?(service|svc)?|(^|_)pos($|_)", _in_groups("place"), "place"),
     Sign("specialty", r"special", _in_groups("specialty"), "specialty"),
-    Sign("length-of-stay", r"length_?of_?stay|(^|_)los($|_)", _days, "length-of-stay"),
+    Sign("length-of-stay", r"length_?of_?stay|(^|_)los($|_)", _days, "length-of-stay", frozenset({"verweildauer"})),
     Sign("days-since-first-claim", r"days_?since|(^|_)dsf[cs]($|_)", _days, "days-since-first-claim"),
     Sign("vendor", r"vendor|facility|hospital_id|prvdr_num", bool),
     Sign("pcp", r"(^|_)pcp($|_)|primary_care", bool),
-    Sign("provider", r"provider|physician|doctor|npi", bool),
+    Sign("provider", r"provider|physician|doctor|npi", bool, words=column_names.STAFF),
 )
 
 
@@ -193,7 +222,7 @@ SEVERAL_GUESSED = frozenset({"drop", "quasi-identifier", "diagnoses", "procedure
 
 
 def _guess(frame: pl.DataFrame, column: str, signs: Sequence[Sign], taken: set[str]) -> Guess:
-    named = [sign for sign in signs if re.search(sign.name, plain_name(column))]
+    named = [sign for sign in signs if sign.names(column)]
     if not named:
         return Guess(column, "drop", "not sure", "nothing known of it")
     # sorted, so that the order of the rows plays no part
