@@ -30,7 +30,7 @@ from cloister.kernels.layout import TOLERANCE
 from cloister.kernels.segments import Workspace
 from cloister.results import SearchResult
 
-from .bfs import bfs
+from .corners import optimal_by_corners
 from .frontier import Explored, Frontier, explore_box, projected_bounds
 from .greedy import descents
 from .problem import Candidate, Progress, Report, SearchProblem
@@ -368,11 +368,11 @@ def optimal(
     transformation. Cost: where class size is all that is asked and the loss is a mean of attribute losses, it grows
     with the number of boxes that must be refuted, about threefold per further attribute on clinical tables; memory with
     the number of distinct rows, not with the lattice. With further rules boxes are refuted by class size and what is
-    left is measured one by one (`optimal_by_rules`); with another loss transformations are taken best first
-    (`bfs`).
+    left is measured one by one (`optimal_by_rules`); with another loss boxes are decided by measuring their corners
+    (`optimal_by_corners`).
     """
     if not problem.is_mean_loss:
-        return bfs(problem, time_limit=time_limit, report=report)
+        return optimal_by_corners(problem, time_limit=time_limit, report=report)
     if problem.evaluator is not None:
         return optimal_by_rules(problem, time_limit=time_limit, report=report)
     started = time.perf_counter()

@@ -1,0 +1,118 @@
+"""Best-first over boxes of transformations, each decided by its corners: for losses that only measuring tells.
+
+References
+----------
+Monotone bound of generalization alone: Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making
+16:49, "Effective pruning in large search spaces". Boxes are ours: the upper transformation of a box refutes all of it,
+its lower one bounds the loss of all of it.
+"""
+
+import heapq
+
+import numpy as np
+
+from cloister.results import SearchResult
+
+from .greedy import descents
+from .lattice import Transformation
+from .problem import Candidate, Report, SearchProblem
+from .search_run import SearchRun
+
+Box = tuple[Transformation, Transformation]
+"""All transformations between a lower and an upper one."""
+
+
+class _Corners:
+    """Takes boxes apart; measures no transformation twice."""
+
+    def __init__(self, run: SearchRun) -> None:
+        self._run, self._problem = run, run.problem
+        self._measured: dict[Transformation, Candidate] = {}
+        # Transformations that show that they and all finer ones suppress too much.
+        self._refuting = np.empty((0, len(run.problem.names)), dtype=np.int64)
+
+    def measure(self, levels: Transformation) -> Candidate:
+        """Measure a transformation, unless it is measured already."""
+        if levels not in self._measured:
+            self._measured[levels] = self._run.measure(levels)
+        return self._measured[levels]
+
+    def take_apart(self, box: Box) -> list[Box]:
+        """Return the halves of a box with what may still win, or none where nothing in it may."""
+        lower, upper = box
+        if self._refutes(upper):
+            return []
+        lower = self._raise_lower(lower, upper)
+        least = self.measure(lower)
+        # Where coarser transformations never lose less, nothing in the box beats a lower one that is safe.
+        is_best = self._problem.has_monotone_loss and self._problem.is_safe(least)
+        if lower == upper or is_best or self._run.is_too_dear(least.bound):
+            return []
+        upper = self._draw_in(lower, upper)
+        if lower == upper:
+            return []
+        # The attribute that costs most at its upper level: the half with it is most likely to be too dear.
+        cost = [self.measure(_replace(lower, j, upper[j])).bound * (low < upper[j]) for j, low in enumerate(lower)]
+        j = int(np.argmax(cost)) if any(cost) else next(j for j, low in enumerate(lower) if low < upper[j])
+        middle = (lower[j] + upper[j]) // 2
+        return [(lower, _replace(upper, j, middle)), (_replace(lower, j, middle + 1), upper)]
+
+    def _raise_lower(self, lower: Transformation, upper: Transformation) -> Transformation:
+        """Raise each attribute to where not all transformations of the box with it there suppress too much."""
+        for j in range(len(lower)):
+            level = lower[j]
+            while level < upper[j] and self._refutes(_replace(upper, j, level)):
+                level += 1
+            lower = _replace(lower, j, level)
+        return lower
+
+    def _draw_in(self, lower: Transformation, upper: Transformation) -> Transformation:
+        """Lower each attribute to where not all transformations of the box with it there are too dear."""
+        for j in range(len(lower)):
+            level = upper[j]
+            while level > lower[j] and self._run.is_too_dear(self.measure(_replace(lower, j, level)).bound):
+                level -= 1
+            upper = _replace(upper, j, level)
+        return upper
+
+    def _refutes(self, levels: Transformation) -> bool:
+        """Whether a transformation and all finer ones are known to suppress too much, or do as it is measured."""
+        if (self._refuting >= levels).all(axis=1).any():
+            return True
+        candidate = self.measure(levels)
+        least = candidate.suppressed if self._problem.is_monotone else candidate.least_suppressed
+        if least <= self._problem.limit:
+            return False
+        self._refuting = np.vstack([self._refuting, levels])
+        return True
+
+
+def _replace(levels: Transformation, attribute: int, level: int) -> Transformation:
+    return (*levels[:attribute], level, *levels[attribute + 1 :])
+
+
+def optimal_by_corners(
+    problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
+) -> SearchResult:
+    """Find the optimal transformation for any loss and rules, with proof, or the best in the time limit and a bound.
+
+    *Guarantee*: as `bfs`. Cost: one measurement of each corner of the boxes that are not decided at once: on adult and
+    fars, for losses of class sizes, between a sixth and two thirds of what `bfs` measures.
+
+    The box of the lowest bound comes first. The boxes that are left hold every transformation that may still win, so
+    the lowest of their bounds is one on all of these.
+    """
+    run = SearchRun(problem, time_limit, report)
+    corners, lowest = _Corners(run), tuple(problem.lowest.tolist())
+    if problem.is_safe(corners.measure(problem.top)):  # a descent begins there
+        corners.measure(next(descents(problem)).levels)
+    boxes = [(corners.measure(lowest).bound, lowest, problem.top)]
+    open_bound = None
+    while boxes and not run.is_too_dear(boxes[0][0]):
+        if run.is_over:
+            open_bound = boxes[0][0]
+            break
+        _, *box = heapq.heappop(boxes)
+        for lower, upper in corners.take_apart((box[0], box[1])):
+            heapq.heappush(boxes, (corners.measure(lower).bound, lower, upper))
+    return run.result(complete=open_bound is None, bound=open_bound)
