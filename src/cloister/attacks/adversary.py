@@ -297,18 +297,19 @@ class Attack:
     def before_and_after(self) -> str:
         """Return the risk in the original and in the release, of the adversary who knows most of what is covered.
 
-        Empty where nobody was looked for. Confidential, because counts are exact.
+        Empty where the guarantee covers nobody. Confidential, because counts are exact.
         """
-        looked_for = [one for one in self.levels if one.released.targets]
-        if not looked_for:
+        covered = [one for one in self.levels if one.covered or one.limit is not None]
+        if not covered:
             return ""
         # of levels that are covered alike, the last: adversaries are in the order of what they know
-        level = max(reversed(looked_for), key=lambda one: one.limit is not None or one.covered / one.released.targets)
+        level = max(reversed(covered), key=lambda one: one.limit is not None or one.covered / one.released.targets)
         before, after = level.original, level.released
+        some = "" if level.is_covered or level.limit is not None else f", of which {level.covered:,} are covered"
         return (
-            f"Risk before and after, for an attacker who knows {level.known}: the right record is found for "
-            f"{before.rate:.1%} of {before.targets:,} patients in the original ({before.alone:,} are unique) and for "
-            f"{after.rate:.1%} in the release ({after.alone:,} are unique)"
+            f"Risk before and after, for an attacker who knows {level.known}: a guess among the matching records is "
+            f"right for {before.rate:.1%} of {before.targets:,} patients{some} in the original ({before.alone:,} match "
+            f"one record alone), and for {after.rate:.1%} in the release ({after.alone:,} do)"
         )
 
     def summary(self) -> dict[str, object]:

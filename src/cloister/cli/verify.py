@@ -93,6 +93,8 @@ def _not_checked(options: VerifyOptions, stated: "AnyManifest | None", verdict: 
     needs_population = not of_population.isdisjoint(names)
     accepted = " ".join(f"--accept-unchecked {name}" for name in names)
     compare = "" if options.original is not None else " Compare with the original (--original), or"
+    if "privacy" in names and any(rule.get("privacy", "records") != "records" for rule in rules):
+        compare = " Give the policy (--privacy), or"
     if needs_population or names == [UNBOUND_REPORT[0]]:
         compare = " Give the population (--population), or" if needs_population and not options.population else ""
     return NotChecked(

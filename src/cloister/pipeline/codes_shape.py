@@ -20,7 +20,7 @@ from cloister.shapes.codes.data import GivenCodes, read_given
 from cloister.shapes.codes.options import METHODS_OF, CodesOptions, check_method
 from cloister.shapes.codes.policy import known_codes, parse_policy
 from cloister.shapes.codes.request import parse_workload
-from cloister.shapes.disassociation.format.data import DisassociationRequest
+from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck
 from cloister.shapes.protocol import Protection, Rows, Run
 from cloister.sources import parse_profile
 
@@ -122,7 +122,11 @@ def _prepare_on_spark(options: CodesOptions) -> Protection:
 
     protection = DisassociationOnSpark(source, ask, options.engine, seed=options.seed)
     protection.origin, protection.custodian_dir = {DATA: file}, options.custodian_dir
-    rules = f"k = {options.k}, m = {USUAL_M if options.m is None else options.m}"
+    m = USUAL_M if options.m is None else options.m
+    separates = options.inference_check == InferenceCheck.ENFORCE
+    diversity = (options.diversity or DisassociationRequest.diversity) if options.sensitive else None
+    protection.promise = promise_chunks(options.k, m, diversity, separates=separates)
+    rules = f"k = {options.k}, m = {m}"
     protection.summary = [("patients", "counted on Spark"), ("method", options.method), ("rules", rules)]
     return protection
 
@@ -130,7 +134,9 @@ def _prepare_on_spark(options: CodesOptions) -> Protection:
 def _promise(request: "DisassociationRequest | GeneralizationRequest", *, repeats: bool) -> Promise:
     """Return what the release will guarantee."""
     if isinstance(request, DisassociationRequest):
-        return promise_chunks(request.k, request.m, request.diversity if request.sensitive else None)
+        separates = request.inference_check is InferenceCheck.ENFORCE
+        diversity = request.diversity if request.sensitive else None
+        return promise_chunks(request.k, request.m, diversity, separates=separates)
     known = request.privacy.spec if request.privacy.m is None else request.privacy.m
     return promise_terms(request.k, known, repeats=repeats)
 

@@ -71,8 +71,19 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     written = parse_manifest(manifest), read_figures(options.out)
     warnings, notes = warnings_and_notes(protection, release, *written)
     return WrittenRelease(
-        manifest, warnings, [*notes, *changes(manifest)], release.custody.figures, run.watch.seconds.get(ATTACK)
+        manifest,
+        warnings,
+        [*notes, *changes(manifest)],
+        release.custody.figures,
+        run.watch.seconds.get(ATTACK),
+        find_risks({options.out.name: release}),
     )
+
+
+def find_risks(releases: Mapping[str, Release]) -> dict[str, str]:
+    """Return of each part that was attacked the risk before and after, for the custodian only."""
+    attacks = {name: one.attack for name, one in releases.items() if one.attack is not None}
+    return {name: text for name, attack in attacks.items() if (text := attack.before_and_after())}
 
 
 def _changes_from(options: RunOptions) -> Callable[[Manifest], list[str]]:
@@ -135,7 +146,7 @@ class SimulatedAttack:
 
     def before_and_after(self) -> str:
         """Return the risk in the original and in the release, for the custodian only; empty without targets."""
-        return "".join(one.before_and_after() for one in self.found)
+        return self.found[-1].before_and_after() if self.found else ""
 
 
 def warnings_and_notes(

@@ -13,7 +13,9 @@ from cloister.io import Source, Tally, as_text
 from cloister.io.foreign import interruptible
 from cloister.kernels.compiling import load
 from cloister.release.head import WITH_CODES
+from cloister.report.promises import promise_codes_of_table
 from cloister.results import Verdict
+from cloister.settings.run_options import DISASSOCIATION
 from cloister.shapes.codes.data import CodeSets, GivenCodes
 from cloister.shapes.codes.policy import name_classification
 from cloister.shapes.disassociation.format.data import Disassociation
@@ -111,6 +113,7 @@ class _TableAndCodes(TableInMemory[EncodedBoth, Protected]):
     ) -> None:
         super().__init__(source, request, seed=seed, unmatched_values=unmatched_values)
         self.asked, self.codes = asked, (asked.column,)
+        self.promise = promise_codes_of_table(k_of(request), asked.m, generalizes=asked.method != DISASSOCIATION)
 
     def encode(self) -> EncodedBoth:
         """Read the codes, and encode the table with their presence."""

@@ -81,7 +81,9 @@ class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
         if options.workload is not None and options.custodian_dir is None:
             protection.assumptions = [*read.notes, WORKLOAD_NOTE]
         rules = rules_of(request.k, request.diversity)
-        protection.promise = promise_trajectories(rules, has_details=request.detail_hierarchy is not None)
+        protection.promise = promise_trajectories(
+            rules, has_details=request.detail_hierarchy is not None, has_attributes=options.attributes is not None
+        )
         named = {"codes": request.code_hierarchy, "ages": request.age_hierarchy, "details": request.detail_hierarchy}
         protection.summary = [
             ("patients", f"{read.trajectories.n_patients:,} with {read.trajectories.codes.size:,} pairs"),

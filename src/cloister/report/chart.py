@@ -216,9 +216,10 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str, *, is_named: bool
 
     spots = [(x(row.across), y(row.upwards)) for row in rows]
     here = Counter([] if is_named else spots)
-    if not is_named:  # of points in one place only the last is seen, and can be reached
-        last = sorted({spot: place for place, spot in enumerate(spots)}.values())
-        rows, spots = [rows[place] for place in last], [spots[place] for place in last]
+    if not is_named:  # of points in one place only the topmost is seen, and can be reached
+        order = sorted(range(len(rows)), key=lambda place: (rows[place].recommended, rows[place].on_frontier, place))
+        top = sorted({spots[place]: place for place in order}.values())
+        rows, spots = [rows[place] for place in top], [spots[place] for place in top]
     names = _label_points(rows, spots) if is_named else [""] * len(rows)
     dots = []
     for row, spot, written in zip(rows, spots, names, strict=True):

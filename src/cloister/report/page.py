@@ -93,7 +93,7 @@ def environment() -> "Environment":
         "limits": limit_sentences,
         "resisting": resisting_words,
         "table_promise": of_table,
-        "codes_sentences": of_codes,
+        "codes_promise": of_codes,
         "worded_steps": worded_steps,
         "assumed": assumed_words,
         "accepted_words": accepted_words,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cloister.shapes.trajectories.format.manifest import DiversityRule, TrajectoriesManifest
 
 ONE_RECORD = "Each patient is assumed to have one record"
+ATTRIBUTES = "Auxiliary columns are not protected. An identifying or known column breaks the guarantee"
 
 
 def name_codes(m: int) -> str:
@@ -22,40 +23,52 @@ def name_codes(m: int) -> str:
     return "any code" if m == 1 else f"any {m} codes or fewer"
 
 
-def promise_chunks(k: int, m: int, diversity: int | None) -> Promise:
-    """Return the promise of disassociation; ``diversity``: of sensitive codes, None without any."""
+def up_to(m: int) -> str:
+    """Return how many codes are known at most."""
+    return "one code" if m == 1 else f"up to {m} codes"
+
+
+def promise_chunks(k: int, m: int, diversity: int | None, *, separates: bool) -> Promise:
+    """Return the promise of disassociation.
+
+    ``diversity``: of sensitive codes, None without any
+    ``separates``: whether codes that reveal another code were separated
+    """
     but = " other than the sensitive ones" if diversity else ""
+    known = f"{up_to(m)}{but}"
     guarantee = [
         f"For {name_codes(m)}{but} of a patient, at least {k} records have all of them in some data set that could "
         "have led to this release"
     ]
     limits = [
         "The guarantee counts possible candidates. They need not be equally likely, so it does not bound a probability",
-        f"It covers someone who knows up to {m} codes of one patient. It does not cover more codes, codes that a "
-        "patient does not have, or codes of several patients",
+        f"It covers someone who knows {known} of one patient. It does not cover more codes, codes that a patient does "
+        "not have, or codes of several patients",
+        "Chunks depend on all patients. Someone who knows the algorithm can draw conclusions from them",
     ]
+    if not separates:
+        limits.append("Codes of one chunk can reveal each other")
     if diversity:
         guarantee.append(
-            f"Sensitive codes are separated from all others, and at most one of {diversity} records of a cluster has "
-            "each"
+            f"Sensitive codes are separated from all others, and each belongs to at most one in {diversity} records of "
+            "a cluster"
         )
-        limits.append(
-            "Sensitive codes are separated from all others. The release shows which clusters contain none of them"
-        )
+        limits.append("The release shows which clusters contain none of the sensitive codes")
     return Promise(guarantee, [*limits, ONE_RECORD])
 
 
 def of_chunks(manifest: "DisassociationManifest") -> Promise:
     """Return the promise of disassociated code sets."""
     rule, *diversity = manifest.guarantee.rules
-    return promise_chunks(rule.k, rule.m, diversity[0].l if diversity else None)
+    separates = manifest.settings.inference_check == "enforce"
+    return promise_chunks(rule.k, rule.m, diversity[0].l if diversity else None, separates=separates)
 
 
 def promise_terms(k: int, known: int | str, *, repeats: bool) -> Promise:
     """Return the promise of generalized code sets; ``known``: a number of codes, or the name of a privacy policy."""
     often = ""
     if isinstance(known, str):
-        what = f"a set of codes of the privacy policy {known}, or a part of one"
+        what = f"a set of codes of the privacy policy {known}, or a part of one,"
         limit = (
             f"The guarantee covers someone who knows a set of the privacy policy {known}, or part of one. It does not "
             "cover other codes, or codes that a patient does not have"
@@ -63,7 +76,7 @@ def promise_terms(k: int, known: int | str, *, repeats: bool) -> Promise:
     else:
         what = "one code" if known == 1 else f"{known} codes or fewer"
         limit = (
-            f"The guarantee covers someone who knows up to {known} codes of a patient. It does not cover more codes, "
+            f"The guarantee covers someone who knows {up_to(known)} of a patient. It does not cover more codes, "
             "or codes that a patient does not have"
         )
         if repeats:
@@ -87,7 +100,36 @@ def of_terms(manifest: "GeneralizationManifest") -> Promise:
     return promise_terms(rule.k, known, repeats=manifest.settings.repeats)
 
 
-def promise_trajectories(rules: "Rules", *, has_details: bool) -> Promise:
+def promise_codes_of_table(k: int, m: int, *, generalizes: bool) -> Promise:
+    """Return the promise of codes in a table, beyond that of its quasi-identifiers."""
+    if generalizes:
+        known = "one code" if m == 1 else f"{m} codes or fewer"
+        guarantee = (
+            f"Someone who knows the quasi-identifiers and {known} of a patient finds at least {k} records by the terms "
+            "with these codes"
+        )
+        counts = (
+            "The guarantee about codes counts records by their terms. It does not cover what these records have in "
+            "common: all may have the same sensitive value or further code. Most records can be unique by all their "
+            "terms"
+        )
+    else:
+        guarantee = (
+            f"For the quasi-identifiers and {name_codes(m)} of a patient, at least {k} records have all of them in "
+            "some data set that could have led to this release"
+        )
+        counts = (
+            "The guarantee about codes counts possible candidates; they need not be equally likely, so it does not "
+            "bound a probability"
+        )
+    covers = (
+        f"It covers someone who knows the quasi-identifiers and {up_to(m)} of a patient. It does not cover more codes, "
+        "codes that a patient does not have, or other columns"
+    )
+    return Promise([guarantee], [f"{counts}. {covers}"])
+
+
+def promise_trajectories(rules: "Rules", *, has_details: bool, has_attributes: bool) -> Promise:
     """Return the promise of trajectories."""
     rule, *diversity = rules
     known = "codes, ages and details" if has_details else "codes and ages"
@@ -103,7 +145,9 @@ def promise_trajectories(rules: "Rules", *, has_details: bool) -> Promise:
             f"{' and details' if has_details else ''}, and which codes the patient does not have",
             "Someone who finds the patients of a shared trajectory learns its contents for all of them"
             f"{', except the sensitive column' if sensitive else ''}",
-            "The clusters depend on all patients. Someone who knows the algorithm can draw conclusions from them",
+            "The clusters depend on all patients. Someone who knows the algorithm, or many patients of a cluster, can "
+            "draw conclusions from them",
+            *([ATTRIBUTES] if has_attributes else []),
         ],
     )
 
@@ -121,32 +165,40 @@ def _differ(of: "DiversityRule") -> str:
 
 def of_trajectories(manifest: "TrajectoriesManifest") -> Promise:
     """Return the promise of trajectories."""
-    return promise_trajectories(manifest.guarantee.rules, has_details=manifest.columns.detail is not None)
+    has_details, has_attributes = manifest.columns.detail is not None, manifest.attributes is not None
+    return promise_trajectories(manifest.guarantee.rules, has_details=has_details, has_attributes=has_attributes)
 
 
 def promise_claims(rule: "RiskRule", known: float | None = None) -> Promise:
     """Return the promise of claims; ``known``: values of a column that are known, in the mean, once simulated."""
     simulated = "" if known is None else f" ({known:.1f} in the mean)"
     guarantee = [
-        f"Someone who knows the quasi-identifiers of a patient and up to {rule.power} values of each column of claims"
+        f"Someone who knows the quasi-identifiers of a patient and up to {rule.power} values of each "
+        f"quasi-identifier of claims"
         f"{simulated}, and picks one of the matching patients at random, is right with a probability of at most "
         f"{rule.threshold:g}, in the mean over patients",
         f"At most {100 * rule.threshold:g} % of such attacks leave fewer than {rule.k} candidates, the right patient "
         "among them",
     ]
-    if rule.flag_aware == "bounded":
-        guarantee.append(
-            "The mean probability is limited as much for someone who allows for values that flags mark as suppressed "
-            "or truncated"
-        )
-    if rule.likeliest == "bounded":
-        guarantee.append("The mean probability is limited as much for someone who picks the likeliest candidate")
+    limits = [
+        "The probability is estimated by simulation, at the upper end of a 95 % interval: another sample of known "
+        "values gives another figure"
+    ]
+    for limited, adversary in (
+        (rule.flag_aware, "someone who allows for values that flags mark as suppressed or truncated"),
+        (rule.likeliest, "someone who picks the likeliest candidate"),
+    ):
+        if limited == "bounded":
+            guarantee.append(f"The same limit holds for {adversary}")
+        else:
+            limits.append(f"The probability is reported, but not limited, for {adversary}")
     guarantee.append(
         f"At least {rule.patients_of_a_label} released patients share each released label of a quasi-identifier"
     )
     return Promise(
         guarantee,
         [
+            *limits,
             "The known values of claims are drawn at random, of each column by itself. The adversary does not know "
             "which values belong to one claim, nor their order. An adversary who allows for flagged values picks at "
             "random among all candidates, or among those with the fewest missing values",

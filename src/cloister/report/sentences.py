@@ -1,13 +1,12 @@
 """Facts of a manifest as sentences, for the report and the screen."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from cloister.release.manifest import GENERALIZED, AnyManifest, codes_of
 from cloister.results import Promise
 from cloister.shapes.registry import FORMS, load
 
-from .promises import name_codes
+from .promises import promise_codes_of_table
 
 if TYPE_CHECKING:
     from cloister.shapes.table.format.manifest import AcceptedColumn, TableManifest
@@ -129,22 +128,14 @@ def accepted_words(one: "AcceptedColumn") -> str:
 
 def of_table_with_codes(manifest: "TableManifest") -> Promise:
     """Return the promise of a table and of its codes."""
-    table = of_table(manifest)
-    return replace(table, guarantee=[*table.guarantee, *of_codes(manifest)])
+    codes = of_codes(manifest)
+    return Promise([*of_table(manifest).guarantee, *codes.guarantee], codes.limits)
 
 
-def of_codes(manifest: "TableManifest") -> list[str]:
-    """Return the guarantee of the codes of a table; empty without codes."""
+def of_codes(manifest: "TableManifest") -> Promise:
+    """Return the promise of the codes of a table; empty without codes."""
     codes = codes_of(manifest)
-    if codes is not None and codes.method in GENERALIZED:
-        rule = codes.guarantee.rules[0]
-        known = "one code" if rule.m == 1 else f"{rule.m} codes or fewer"
-        return [
-            f"Someone who knows the quasi-identifiers and {known} of a patient finds at least {rule.k} records by the "
-            "terms with these codes"
-        ]
-    return [
-        f"For the quasi-identifiers and {name_codes(rule.m)} of a patient, at least {rule.k} records have all of "
-        "them in some data set that could have led to this release"
-        for rule in (codes.guarantee.rules if codes else ())
-    ]
+    if codes is None:
+        return Promise()
+    (rule,) = codes.guarantee.rules
+    return promise_codes_of_table(rule.k, rule.m, generalizes=codes.method in GENERALIZED)

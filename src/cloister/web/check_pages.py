@@ -104,7 +104,12 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
         decisions=_read_decisions(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem,
         digest=digest_of(hashes), parts=parts, job=job, is_attackable=is_attackable,
         files=[name for name, _ in visit.app.folder.look().data] if parts else [],
-        notes=[one for one in visit.app.notes.get(key_of(folder), []) if f"{one}." not in first],
+        # what the tiles of the risk say is no note any more
+        notes=[
+            one
+            for one in visit.app.notes.get(key_of(folder), [])
+            if not any(one.endswith(text) and f"{text}." in first for text in risks.values())
+        ],
     )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ AT_ALL = (
     ("average-risk=0.05", "Limit the average re-identification risk of all records."),
     ("sample-uniqueness=0.01", "Limit the share of unique records."),
 )
+OTHER_COLUMNS = "The guarantee does not cover someone who knows a column that is not a quasi-identifier"
 NOT_PROMISED = re.compile(r"\*Guarantee\*.+?\. Not promised: (.+?)\.(?: Cost:| [A-Z]|$)")
 """What a rule does not promise, in its own documentation."""
 
@@ -102,8 +103,9 @@ def _describe_promise(visit: RequestContext, section: Given) -> tuple[Promised, 
             f"Not guaranteed: {found[1].replace('`', '')}" for one in texts if (found := NOT_PROMISED.search(one))
         ]
         resisting = [RESISTING] if prepared.request.resist_downcoding else []
-        guarantee = [*(rule.sentence() for rule in rules), *resisting]
-        return Promised(Promise(guarantee, list(dict.fromkeys(limits))), rows), {}
+        guarantee = [*(rule.sentence() for rule in rules), *resisting, *prepared.promise.guarantee]
+        limits = [*dict.fromkeys(limits), *prepared.promise.limits, OTHER_COLUMNS]
+        return Promised(Promise(guarantee, limits), rows), {}
     except CloisterError as error:
         return Promised(problem=in_words(error)), errors_of(error)
 

@@ -1,6 +1,6 @@
 """Pages that show the progress of a task, and stop it."""
 
-from copy import copy
+from dataclasses import replace
 
 from starlette.responses import RedirectResponse, Response
 
@@ -17,9 +17,14 @@ def _work(visit: RequestContext) -> Work:
     return found
 
 
+def _of_this_moment(work: Work) -> Work:
+    """Return a copy: work that ends while its page is written would leave no way on."""
+    return replace(work, figures={**work.figures}, notes=[*work.notes])
+
+
 def work(visit: RequestContext) -> Response:
     """Show the progress of a task; redirect once it is done."""
-    one = copy(_work(visit))  # of one moment: work that ends while its page is written would leave no way on
+    one = _of_this_moment(_work(visit))
     if one.code == 0 and one.then:
         return RedirectResponse(one.then, 303)
     return visit.shown("work", work=one)
@@ -27,7 +32,7 @@ def work(visit: RequestContext) -> Response:
 
 def state(visit: RequestContext) -> Response:
     """Return the changing part of the page; once the task is done, the address to continue at."""
-    one = copy(_work(visit))
+    one = _of_this_moment(_work(visit))
     shown = visit.shown("work_state", work=one)
     if one.code == 0 and one.then:
         shown.headers["HX-Redirect"] = one.then

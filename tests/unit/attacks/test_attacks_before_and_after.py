@@ -26,9 +26,16 @@ def attack():
 def test_the_most_knowledge_that_is_covered_for_all_is_described(attack):
     """Not the knowledge that is covered for some patients only, because they have few codes."""
     assert attack.before_and_after() == (
-        "Risk before and after, for an attacker who knows 2 codes: the right record is found for 75.0% of 2 patients "
-        "in the original (1 are unique) and for 25.0% in the release (0 are unique)"
+        "Risk before and after, for an attacker who knows 2 codes: a guess among the matching records is right for "
+        "75.0% of 2 patients in the original (1 match one record alone), and for 25.0% in the release (0 do)"
     )
+
+
+def test_patients_who_are_not_covered_are_counted(attack):
+    """Under a policy that covers some patients, the others may match one record: the sentence says so."""
+    some = replace(attack, levels=(level("1 code", [1, 6], [1, 2], 1),)).before_and_after()
+
+    assert "of 2 patients, of which 1 are covered, in the original" in some.replace("covered in", "covered, in")
 
 
 def test_a_guarantee_in_the_mean_is_described_where_it_applies(attack):
@@ -38,6 +45,8 @@ def test_a_guarantee_in_the_mean_is_described_where_it_applies(attack):
     assert "values as the plan expects: " in replace(attack, levels=(*LEVELS, planned)).before_and_after()
 
 
-def test_nothing_is_described_where_nobody_was_looked_for(attack):
-    """A step of knowledge that no patient reaches has no targets."""
-    assert replace(attack, levels=(level("3 codes", [], [], 0),)).before_and_after() == ""
+def test_nothing_is_described_where_nobody_is_covered(attack):
+    """A step that no patient reaches has no targets, and beyond what is covered nothing is promised."""
+    beyond = level("3 codes", [], [], 0), level("all codes", [1], [1], 0)
+
+    assert replace(attack, levels=beyond).before_and_after() == ""

@@ -116,22 +116,19 @@ def known_privacy(asked: GeneralizationSettings, request: Request, codes: CodeSe
     return KnownPrivacy(promised, further, m, promised is None and asked.m is None)
 
 
-def lacking(asked: GeneralizationSettings, privacy: KnownPrivacy) -> InputError:
-    """Return what is said of a release that is in order, but whose privacy policy is not known."""
-    give = (
-        Message("Give the original with ", setting("original"), ".")
-        if asked.privacy == RECORDS
-        else Message("Give it with ", setting("privacy"), ", by the name that the release says.")
-    )
+def _why_unknown(asked: GeneralizationSettings, privacy: KnownPrivacy) -> str:
+    """Return why the promised privacy policy cannot be checked; empty where it is known."""
+    if not privacy.is_lacking:
+        return ""
+    known = "the original" if asked.privacy == RECORDS else "it, under the name that the release says,"
     other = ""
     if privacy.further is not None:
-        other = f" The one that was given, {privacy.further.spec}, is another; its sets hold."
+        other = f". The one that was given, {privacy.further.spec}, is another; its sets hold"
     elif privacy.m is not None:
-        other = f" Sets of up to {privacy.m} terms hold, but that is not what is promised."
-    return InputError(
-        f"The files are in order, but the privacy policy that the release promises to keep to, {asked.privacy}, is not "
-        f"among them, since it tells sets of codes of patients.{other} ",
-        give,
+        other = f". Sets of up to {privacy.m} terms hold, but that is not what is promised"
+    return (
+        f"the privacy policy that the release promises to keep to, {asked.privacy}, is not part of it, since it lists "
+        f"sets of codes of patients; whoever has {known} can check it{other}"
     )
 
 
@@ -223,7 +220,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
                 failures.append("auxiliary attributes are not those of the patients with these terms in the original")
         verdict = verify(released, guarantee, secret, release.findings())
         failures += verdict.failures
-        return Verdict(verdict.how, (*verdict.checks, *counted), tuple(failures))
+        return Verdict(verdict.how, (*verdict.checks, *counted), tuple(failures), verdict.unchecked)
 
     def derive(self, release: ReleaseFolder) -> DerivedTerms:
         """Return the parts that follow from the data file."""
@@ -242,8 +239,6 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         if (further := privacy.further) is not None:
             verdict = verify(replace(released, k=max(k, released.k), m=None), replace(guarantee, privacy=further))
             failures += [f"by the privacy policy {further.spec}: {failure}" for failure in verdict.failures]
-        if privacy.is_lacking and not failures:
-            raise lacking(release.manifest.settings, privacy)
         return failures
 
 
@@ -264,9 +259,9 @@ def _read_promise(release: ReleaseFolder) -> tuple[KnownPrivacy, GeneralizationG
     """The privacy policies that are known, and what the release promises of them."""
     settings, original = release.manifest.settings, release.original
     privacy = known_privacy(settings, release.request, None if original is None else original.given.codes)
+    alone = settings.uncovered is not Uncovered.SUPPRESS
     # Without its privacy policy the rest of a release can be checked all the same.
-    promised = PrivacySets((), Sets.of([])) if privacy.is_lacking else privacy.promised
-    return privacy, GeneralizationGuarantee(promised, None, settings.uncovered is not Uncovered.SUPPRESS)
+    return privacy, GeneralizationGuarantee(privacy.promised, None, alone, _why_unknown(settings, privacy))
 
 
 def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:

@@ -314,7 +314,7 @@ def _reasons_not_to_join(request: TableRequest) -> dict[str, bool]:
         f"Labels are joined for a loss that is a mean of columns, but the loss is {request.loss.name}. Leave out the "
         "choice of labels, or take another loss.": wanted and not isinstance(request.loss, AttributeLoss),
         f"No label can be joined at k = {request.k}: that needs numbers in intervals or, from k = 4 on and for one "
-        "record per patient, categories of few values. Leave out the choice of labels.": wanted,
+        "record per patient, categories of few values, and no averages. Leave out the choice of labels.": wanted,
     }
 
 
