@@ -305,11 +305,11 @@ class Attack:
         # of levels that are covered alike, the last: adversaries are in the order of what they know
         level = max(reversed(covered), key=lambda one: one.limit is not None or one.covered / one.released.targets)
         before, after = level.original, level.released
-        some = "" if level.is_covered or level.limit is not None else f", of which {level.covered:,} are covered"
+        some = "" if level.is_covered or level.limit is not None else f" (the guarantee covers {level.covered:,})"
         return (
             f"Risk before and after, for an attacker who knows {level.known}: a guess among the matching records is "
-            f"right for {before.rate:.1%} of {before.targets:,} patients{some} in the original ({before.alone:,} match "
-            f"one record alone), and for {after.rate:.1%} in the release ({after.alone:,} do)"
+            f"right for {before.rate:.1%} of {before.targets:,} patients{some} in the original, and for "
+            f"{after.rate:.1%} in the release; {before.alone:,} and {after.alone:,} of them match one record alone"
         )
 
     def summary(self) -> dict[str, object]:
