@@ -84,10 +84,8 @@ class CodesShape(KeyedShape[CodesOptions]):
         protection.origin, protection.custodian_dir = {DATA: options.data}, options.custodian_dir
         if options.workload is not None and options.custodian_dir is None:
             protection.assumptions = [*read.notes, WORKLOAD_NOTE]
-        protection.summary, protection.promise = (
-            _summarize(options, read),
-            _promise(protection.request, repeats=options.repeats),
-        )
+        protection.summary = _summarize(options, read)
+        protection.promise = _promise(protection.request, repeats=options.repeats)
         return protection
 
 

@@ -154,13 +154,10 @@ def promise_trajectories(rules: "Rules", *, has_details: bool, has_attributes: b
 
 def _differ(of: "DiversityRule") -> str:
     if of.column is None:
-        return (
-            f"Among patients with the same trajectory, a released code means a sensitive one of at most one in {of.l}"
-        )
-    return (
-        f"Among patients with the same trajectory, at most one in {of.l} has the same value of {of.column!r} (missing "
-        "values do not count)"
-    )
+        differ = f"a released code can stand for a sensitive one of at most one in {of.l}"
+    else:
+        differ = f"at most one in {of.l} has the same value of {of.column!r} (missing values do not count)"
+    return f"Among patients with the same trajectory, {differ}"
 
 
 def of_trajectories(manifest: "TrajectoriesManifest") -> Promise:

@@ -22,6 +22,10 @@ Box = tuple[Transformation, Transformation]
 """All transformations between a lower and an upper one."""
 
 
+class _TimeIsUp(Exception):
+    """The time limit is reached between two measurements."""
+
+
 class _Corners:
     """Takes boxes apart; measures no transformation twice."""
 
@@ -34,6 +38,8 @@ class _Corners:
     def measure(self, levels: Transformation) -> Candidate:
         """Measure a transformation, unless it is measured already."""
         if levels not in self._measured:
+            if self._measured and self._run.is_over:
+                raise _TimeIsUp
             self._measured[levels] = self._run.measure(levels)
         return self._measured[levels]
 
@@ -104,15 +110,16 @@ def optimal_by_corners(
     """
     run = SearchRun(problem, time_limit, report)
     corners, lowest = _Corners(run), tuple(problem.lowest.tolist())
-    if problem.is_safe(corners.measure(problem.top)):  # a descent begins there
-        corners.measure(next(descents(problem)).levels)
-    boxes = [(corners.measure(lowest).bound, lowest, problem.top)]
-    open_bound = None
-    while boxes and not run.is_too_dear(boxes[0][0]):
-        if run.is_over:
-            open_bound = boxes[0][0]
-            break
-        _, *box = heapq.heappop(boxes)
-        for lower, upper in corners.take_apart((box[0], box[1])):
-            heapq.heappush(boxes, (corners.measure(lower).bound, lower, upper))
-    return run.result(complete=open_bound is None, bound=open_bound)
+    is_safe, boxes = problem.is_safe(corners.measure(problem.top)), list[tuple[float, Box]]()
+    try:
+        boxes.append((corners.measure(lowest).bound, (lowest, problem.top)))
+        if is_safe:  # a descent begins at the top
+            corners.measure(next(descents(problem)).levels)
+        while boxes and not run.is_too_dear(boxes[0][0]):
+            halves = [(corners.measure(half[0]).bound, half) for half in corners.take_apart(boxes[0][1])]
+            heapq.heappop(boxes)  # only now: a box that is not taken apart in time is not decided
+            for half in halves:
+                heapq.heappush(boxes, half)
+    except _TimeIsUp:
+        return run.result(complete=False, bound=boxes[0][0] if boxes else 0.0)
+    return run.result(complete=True)
