@@ -68,8 +68,9 @@ def test_folders_hold_on_their_own(records, options, policy, privacy):
         assert release.verify().holds
         assert cl.verify_folder(place, privacy=None if known.m else known).holds
         if known.m is None:
+            assert [name for name, _ in cl.verify_folder(place).unchecked] == ["privacy"]
             with pytest.raises(cl.InputError, match="privacy policy"):
-                cl.verify_folder(place)
+                cl.open(place)
 
 
 @examples(60)

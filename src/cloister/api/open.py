@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 
-from cloister.errors import InputError, name_few
+from cloister.errors import InputError, name_few, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Place, appearing
 from cloister.io.columns import list_columns, nearest_column
@@ -431,6 +431,8 @@ def open(  # noqa: A001  (the public name)
     ------
     GuaranteeViolation
         The folder does not hold what it promises.
+    InputError
+        It promises to keep to a privacy policy that was not given.
 
     Examples
     --------
@@ -439,7 +441,13 @@ def open(  # noqa: A001  (the public name)
     """
     whole, folder = Path(folder), only_part(Path(folder))
     if verify:
-        verify_folder(whole if privacy is None and visit is None else folder, privacy=privacy, visit=visit)
+        verdict = verify_folder(whole if privacy is None and visit is None else folder, privacy=privacy, visit=visit)
+        # What follows from the original alone is taken from the releaser; a policy is at hand, or nothing is checked.
+        for name, why in verdict.unchecked:
+            if name == "privacy":
+                raise InputError(
+                    f"{folder.name} was not checked in full: {why}. Give it with ", setting("privacy"), "."
+                )
     if parts := part_names(read_manifest(folder)):
         raise InputError(f"{folder.name} is of a job. Open one of its parts, as {folder.name}/{parts[0]}.")
     manifest = parse_manifest(read_manifest(folder))
