@@ -8,6 +8,7 @@ its lower one bounds the loss of all of it.
 """
 
 import heapq
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,39 +17,66 @@ from cloister.results import SearchResult
 from .greedy import descents
 from .lattice import Transformation
 from .problem import Candidate, Report, SearchProblem
-from .search_run import SearchRun
+from .search_run import SearchRun, TimeIsUp
 
 Box = tuple[Transformation, Transformation]
 """All transformations between a lower and an upper one."""
 
 
-class _TimeIsUp(Exception):
-    """The time limit is reached between two measurements."""
+class Measurements:
+    """Transformations, each measured once, and those that show that they and all finer ones suppress too much."""
 
-
-class _Corners:
-    """Takes boxes apart; measures no transformation twice."""
-
-    def __init__(self, run: SearchRun) -> None:
-        self._run, self._problem = run, run.problem
+    def __init__(self, problem: SearchProblem, measure: Callable[[Transformation], Candidate]) -> None:
+        self._problem, self._measure = problem, measure
         self._measured: dict[Transformation, Candidate] = {}
-        # Transformations that show that they and all finer ones suppress too much.
-        self._refuting = np.empty((0, len(run.problem.names)), dtype=np.int64)
+        self._refuting = np.empty((0, len(problem.names)), dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._measured)
 
     def measure(self, levels: Transformation) -> Candidate:
         """Measure a transformation, unless it is measured already."""
         if levels not in self._measured:
-            if self._measured and self._run.is_over:
-                raise _TimeIsUp
-            self._measured[levels] = self._run.measure(levels)
+            self._measured[levels] = candidate = self._measure(levels)
+            least = candidate.suppressed if self._problem.is_monotone else candidate.least_suppressed
+            if least > self._problem.limit and not self.is_refuted(levels):
+                self._refuting = np.vstack([self._refuting, levels])
         return self._measured[levels]
+
+    def is_refuted(self, levels: Transformation) -> bool:
+        """Whether what was measured shows that a transformation and all finer ones suppress too much."""
+        return bool((self._refuting >= levels).all(axis=1).any())
+
+    def refutes(self, levels: Transformation) -> bool:
+        """Whether a transformation and all finer ones suppress too much, as is known or is measured now."""
+        if not self.is_refuted(levels):
+            self.measure(levels)
+        return self.is_refuted(levels)
+
+    def raise_lower(self, lower: Transformation, upper: Transformation) -> Transformation:
+        """Raise each attribute to where not all transformations of the box with it there suppress too much."""
+        for j in range(len(lower)):
+            level = lower[j]
+            while level < upper[j] and self.refutes(_replace(upper, j, level)):
+                level += 1
+            lower = _replace(lower, j, level)
+        return lower
+
+
+class _Corners:
+    """Takes boxes apart, until its time is up."""
+
+    def __init__(self, run: SearchRun) -> None:
+        self._run, self._problem = run, run.problem
+        self._measurements = Measurements(run.problem, run.measure_in_time)
+        self.measure = self._measurements.measure
 
     def take_apart(self, box: Box) -> list[Box]:
         """Return the halves of a box with what may still win, or none where nothing in it may."""
         lower, upper = box
-        if self._refutes(upper):
+        if self._measurements.refutes(upper):
             return []
-        lower = self._raise_lower(lower, upper)
+        lower = self._measurements.raise_lower(lower, upper)
         least = self.measure(lower)
         # Where coarser transformations never lose less, nothing in the box beats a lower one that is safe.
         is_best = self._problem.has_monotone_loss and self._problem.is_safe(least)
@@ -58,19 +86,10 @@ class _Corners:
         if lower == upper:
             return []
         # The attribute that costs most at its upper level: the half with it is most likely to be too dear.
-        cost = [self.measure(_replace(lower, j, upper[j])).bound * (low < upper[j]) for j, low in enumerate(lower)]
-        j = int(np.argmax(cost)) if any(cost) else next(j for j, low in enumerate(lower) if low < upper[j])
+        wide = [j for j, low in enumerate(lower) if low < upper[j]]
+        j = max(wide, key=lambda j: self.measure(_replace(lower, j, upper[j])).bound)
         middle = (lower[j] + upper[j]) // 2
         return [(lower, _replace(upper, j, middle)), (_replace(lower, j, middle + 1), upper)]
-
-    def _raise_lower(self, lower: Transformation, upper: Transformation) -> Transformation:
-        """Raise each attribute to where not all transformations of the box with it there suppress too much."""
-        for j in range(len(lower)):
-            level = lower[j]
-            while level < upper[j] and self._refutes(_replace(upper, j, level)):
-                level += 1
-            lower = _replace(lower, j, level)
-        return lower
 
     def _draw_in(self, lower: Transformation, upper: Transformation) -> Transformation:
         """Lower each attribute to where not all transformations of the box with it there are too dear."""
@@ -80,17 +99,6 @@ class _Corners:
                 level -= 1
             upper = _replace(upper, j, level)
         return upper
-
-    def _refutes(self, levels: Transformation) -> bool:
-        """Whether a transformation and all finer ones are known to suppress too much, or do as it is measured."""
-        if (self._refuting >= levels).all(axis=1).any():
-            return True
-        candidate = self.measure(levels)
-        least = candidate.suppressed if self._problem.is_monotone else candidate.least_suppressed
-        if least <= self._problem.limit:
-            return False
-        self._refuting = np.vstack([self._refuting, levels])
-        return True
 
 
 def _replace(levels: Transformation, attribute: int, level: int) -> Transformation:
@@ -120,6 +128,6 @@ def optimal_by_corners(
             heapq.heappop(boxes)  # only now: a box that is not taken apart in time is not decided
             for half in halves:
                 heapq.heappush(boxes, half)
-    except _TimeIsUp:
+    except TimeIsUp:
         return run.result(complete=False, bound=boxes[0][0] if boxes else 0.0)
     return run.result(complete=True)

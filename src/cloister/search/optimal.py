@@ -30,9 +30,10 @@ from cloister.kernels.layout import TOLERANCE
 from cloister.kernels.segments import Workspace
 from cloister.results import SearchResult
 
-from .corners import optimal_by_corners
+from .corners import Measurements, optimal_by_corners
 from .frontier import Explored, Frontier, explore_box, projected_bounds
 from .greedy import descents
+from .lattice import Transformation
 from .problem import Candidate, Progress, Report, SearchProblem
 from .search_run import no_safe_transformation
 
@@ -66,14 +67,12 @@ class _Checker:
         self._problem = problem
         self._frontier = frontier
         self._workspace: Workspace | None = None
-        self._measured: dict[bytes, Candidate] = {}
-        # Transformations that show that they and all finer ones suppress too much.
-        self._refuting = np.empty((0, len(problem.names)), dtype=np.int64)
+        self._measurements = Measurements(problem, self._measure_and_suggest)
 
     @property
     def measured(self) -> int:
         """Transformations measured."""
-        return len(self._measured)
+        return len(self._measurements)
 
     def take(self, box: Box | Settled) -> None:
         """Work on a box."""
@@ -97,28 +96,24 @@ class _Checker:
 
     def _raise_lower(self, box: Box) -> Box | None:
         """Raise the lower transformation, attribute by attribute, to where not all below suppresses too much."""
-        if self._refutes(box.upper):
+        upper = tuple(box.upper.tolist())
+        if self._measurements.refutes(upper):
             return None
-        lower = box.lower.copy()
-        for j in range(lower.size):
-            corner = box.upper.copy()
-            corner[j] = lower[j]
-            while corner[j] < box.upper[j] and self._refutes(corner):
-                corner[j] += 1
-            lower[j] = corner[j]
+        lower = np.array(self._measurements.raise_lower(tuple(box.lower.tolist()), upper), dtype=np.int64)
         return box._replace(lower=lower, bound=max(box.bound, self._bound(lower, box.suppressed)))
 
     def _by_corners(self, box: Settled) -> Iterator[Settled]:
         """Measure the corners of a box; what they do not decide comes back in halves."""
         box = self._drawn_in(box)
-        if self._refutes(box.upper):
+        corners = tuple(box.lower.tolist()), tuple(box.upper.tolist())
+        if self._measurements.refutes(corners[1]):
             return
-        upper = self._measure(box.upper)
+        upper = self._measurements.measure(corners[1])
         box = replace(box, suppressed=max(box.suppressed, upper.least_suppressed))
         if box.is_single or self._bound(box.lower, box.suppressed) > self._frontier.least + TOLERANCE:
             return
-        if not self._is_refuted(box.lower):
-            lower = self._measure(box.lower)
+        if not self._measurements.is_refuted(corners[0]):
+            lower = self._measurements.measure(corners[0])
             # Nothing in the box generalizes less than its lower transformation. The same number suppressed throughout
             # is the same records only where these are too small a class, or what is kept stays kept.
             is_same = self._problem.is_monotone and self._problem.is_nested and upper.suppressed == lower.suppressed
@@ -126,26 +121,11 @@ class _Checker:
                 return
         yield from self._halves(box)
 
-    def _refutes(self, index: NDArray[np.int64]) -> bool:
-        """Whether a transformation and all finer ones are known to suppress too much, or do as it is measured."""
-        return self._is_refuted(index) or self._shows_too_many(self._measure(index))
-
-    def _shows_too_many(self, candidate: Candidate) -> bool:
-        least = candidate.suppressed if self._problem.is_monotone else candidate.least_suppressed
-        return least > self._problem.limit
-
-    def _is_refuted(self, index: NDArray[np.int64]) -> bool:
-        return bool((self._refuting >= index).all(axis=1).any())
-
-    def _measure(self, index: NDArray[np.int64]) -> Candidate:
-        key = index.tobytes()
-        if key not in self._measured:
-            self._measured[key] = candidate = self._frontier.measure(index.tolist())
-            if self._shows_too_many(candidate):
-                self._refuting = np.vstack([self._refuting, index])
-            elif self._problem.is_safe(candidate):
-                self._frontier.suggest(candidate)
-        return self._measured[key]
+    def _measure_and_suggest(self, index: Transformation) -> Candidate:
+        candidate = self._frontier.measure(index)
+        if self._problem.is_safe(candidate):
+            self._frontier.suggest(candidate)
+        return candidate
 
     def _drawn_in(self, box: Settled) -> Settled:
         """Lower the upper transformation, attribute by attribute, to where the bound still leaves a chance."""

@@ -103,6 +103,10 @@ REPORT_EVERY = 64
 """Transformations measured between two reports of progress."""
 
 
+class TimeIsUp(Exception):
+    """The time limit is reached between two measurements."""
+
+
 class SearchRun:
     """Measures transformations for a search, and keeps the candidates for the best.
 
@@ -151,6 +155,12 @@ class SearchRun:
             remaining = self.problem.lattice - self.checked
             self._report(Progress(self.seconds, self.least, 0.0, remaining, self.checked))
         return candidate
+
+    def measure_in_time(self, levels: Sequence[int]) -> Candidate:
+        """Measure a transformation; raise `TimeIsUp` if the time limit is reached, but for the first one."""
+        if self.checked and self.is_over:
+            raise TimeIsUp
+        return self.measure(levels)
 
     def need_monotone(self, search: str) -> None:
         """Refuse rules that are not monotone, for searches that need monotone rules."""
