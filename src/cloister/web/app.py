@@ -118,6 +118,15 @@ class RequestContext:
 Page = Callable[[RequestContext], Response]
 
 
+@dataclass(frozen=True)
+class RunFindings:
+    """What a run found: for the custodian only, and no part of the release that it made."""
+
+    notes: Sequence[str] = ()
+    before: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # class sizes of the original of each part
+    risks: Mapping[str, str] = field(default_factory=dict)  # of parts, before and after
+
+
 @dataclass
 class Application:
     """The shared state of all pages: the folder, running tasks, and data read."""
@@ -127,14 +136,11 @@ class Application:
     works: Works = field(default_factory=Works)
     # on releases, by the hashes of their files
     verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
-    # of the runs that made releases, by the same: for the custodian only, and no part of a release
-    notes: dict[str, list[str]] = field(default_factory=dict, repr=False)
-    risks: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False)  # of their parts, before and after
+    # of the runs that made releases, by the same
+    runs: dict[str, RunFindings] = field(default_factory=dict, repr=False)
     drafts: dict[str, "HierarchyDraft"] = field(
         default_factory=dict, repr=False
     )  # hierarchies edited and not yet saved
-    # class sizes of the original of each part
-    before: dict[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict, repr=False)
 
     def keep_draft(self, key: str, draft: "HierarchyDraft", most: int) -> None:
         """Keep the draft of a hierarchy; of more than ``most`` the oldest is forgotten."""

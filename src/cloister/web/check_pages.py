@@ -20,7 +20,7 @@ from cloister.results import Verdict
 from cloister.settings.declaration import Given
 from cloister.verification.folder import verify_folder
 
-from .app import RequestContext, address
+from .app import RequestContext, RunFindings, address
 from .forms import in_words
 from .job_state import load_job
 
@@ -52,14 +52,14 @@ def digest_of(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
 
 
-def key_of(folder: Path) -> str:
-    """Return a key of a release that changes when its files change."""
-    return f"{folder}\0{digest_of(hashes_of(folder))}"
+def key_of(folder: Path, hashes: Mapping[str, str] | None = None) -> str:
+    """Return a key of a release that changes when its files change; ``hashes``: those of its files, if known."""
+    return f"{folder}\0{digest_of(hashes_of(folder) if hashes is None else hashes)}"
 
 
-def verdict_of(visit: RequestContext, folder: Path) -> Verdict:
+def verdict_of(visit: RequestContext, folder: Path, hashes: Mapping[str, str] | None = None) -> Verdict:
     """Return the verdict on a release; verify it only once while the hashes of its files stay the same."""
-    key, seen = key_of(folder), visit.app.verdicts
+    key, seen = key_of(folder, hashes), visit.app.verdicts
     if key not in seen:
         seen[key] = _verify_now(folder)
     return seen[key]
@@ -85,14 +85,14 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     """Verify a release, and show its report."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
-    found = verdict_of(visit, folder)
     hashes = hashes_of(folder)
+    found, run = verdict_of(visit, folder, hashes), visit.app.runs.get(key_of(folder, hashes), RunFindings())
     manifests = {} if visit.app.release is not None or found.failures else manifests_in([folder])
     parts = {_name_part(name): (one.shape, one.settings.source) for name, one in manifests.items()}
     job = job_of(visit, folder) if parts else ""
     # class sizes and risks of originals, if this application made the release of them: shown, never written into it
-    before, risks = visit.app.before.get(key_of(folder), {}), visit.app.risks.get(key_of(folder), {})
-    compared = report_with_originals(folder, before, risks) if parts and (before or risks) else None
+    is_known = bool(parts) and bool(run.before or run.risks)
+    compared = report_with_originals(folder, run.before, run.risks) if is_known else None
     # Attacks look for patients of one record each.
     is_attackable = bool(parts) and not any(getattr(one.guarantee, "patients", None) for one in manifests.values())
     page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
@@ -107,8 +107,8 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
         # what the tiles of the risk say is no note any more
         notes=[
             one
-            for one in visit.app.notes.get(key_of(folder), [])
-            if not any(one.endswith(text) and f"{text}." in first for text in risks.values())
+            for one in run.notes
+            if not any(one.endswith(text) and f"{text}." in first for text in run.risks.values())
         ],
     )  # fmt: skip
 

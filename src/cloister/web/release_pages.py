@@ -10,7 +10,7 @@ from cloister.jobs.job import Written
 from cloister.pipeline.tables import TableInMemory
 from cloister.shapes.protocol import Rows
 
-from .app import RequestContext, address, status_of
+from .app import RequestContext, RunFindings, address, status_of
 from .check_pages import key_of
 from .column_pages import BULK
 from .data_pages import job_page, save_job
@@ -102,16 +102,15 @@ def run(visit: RequestContext) -> Response:
 
     original = {part: found for part in state.job.parts if (found := sizes(part)) is not None}
 
-    def keep_notes(work: Work) -> None:
-        key = key_of(out)
-        visit.app.notes[key] = [*map(str, work.answer.get("notes", []))]
-        visit.app.risks[key] = work.answer.get("risks", {})
+    def keep_findings(work: Work) -> None:
         # of parts whose file is as it was when the run began
-        visit.app.before[key] = {part: found[1] for part, found in original.items() if found == sizes(part)}
+        before = {part: found[1] for part, found in original.items() if found == sizes(part)}
+        notes, risks = work.answer.get("notes", []), work.answer.get("risks", {})
+        visit.app.runs[key_of(out)] = RunFindings([*map(str, notes)], before, risks)
 
     what = f"Protecting {state.job.name}"
     return visit.working(
-        visit.app.works.start(words, state.path.parent, what=what, then=then, back=back, after=keep_notes)
+        visit.app.works.start(words, state.path.parent, what=what, then=then, back=back, after=keep_findings)
     )
 
 
