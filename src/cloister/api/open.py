@@ -443,11 +443,8 @@ def open(  # noqa: A001  (the public name)
     if verify:
         verdict = verify_folder(whole if privacy is None and visit is None else folder, privacy=privacy, visit=visit)
         # What follows from the original alone is taken from the releaser; a policy is at hand, or nothing is checked.
-        for name, why in verdict.unchecked:
-            if name == "privacy":
-                raise InputError(
-                    f"{folder.name} was not checked in full: {why}. Give it with ", setting("privacy"), "."
-                )
+        if why := dict(verdict.unchecked).get("privacy"):
+            raise InputError(f"{folder.name} was not checked in full: {why}. Give it with ", setting("privacy"), ".")
     if parts := part_names(read_manifest(folder)):
         raise InputError(f"{folder.name} is of a job. Open one of its parts, as {folder.name}/{parts[0]}.")
     manifest = parse_manifest(read_manifest(folder))

@@ -27,7 +27,7 @@ from cloister.jobs.release import (
 )
 from cloister.jobs.wording import in_keys
 from cloister.pipeline.output_paths import check_places
-from cloister.pipeline.releasing import WrittenRelease, find_risks, protect_and_attack, warnings_and_notes
+from cloister.pipeline.releasing import WrittenRelease, find_risk, protect_and_attack, warnings_and_notes
 from cloister.release.folder import read_figures
 from cloister.release.release import ANALYSES, Release
 from cloister.results import Figures, Manifest, Stopwatch
@@ -238,7 +238,7 @@ def _protect_parts(
             releases.append(release)
             job_run.run.voice.note(f"{name}: protected and verified after {time.perf_counter() - started:.1f} s.")
             manifests[name] = written.manifest
-            risks |= find_risks({name: release})
+            risks |= {name: risk} if (risk := find_risk(release)) else {}
             notes += [Message(f"{name}: ", text) if len(job.parts) > 1 else text for text in written.notes]
         for release in releases:
             release.commit(partial)

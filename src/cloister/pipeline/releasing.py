@@ -76,14 +76,13 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
         [*notes, *changes(manifest)],
         release.custody.figures,
         run.watch.seconds.get(ATTACK),
-        find_risks({options.out.name: release}),
+        {options.out.name: risk} if (risk := find_risk(release)) else {},
     )
 
 
-def find_risks(releases: Mapping[str, Release]) -> dict[str, str]:
-    """Return of each part that was attacked the risk before and after, for the custodian only."""
-    attacks = {name: one.attack for name, one in releases.items() if one.attack is not None}
-    return {name: text for name, attack in attacks.items() if (text := attack.before_and_after())}
+def find_risk(release: Release) -> str:
+    """Return the risk before and after of a release that was attacked, for the custodian only; else empty."""
+    return "" if release.attack is None else release.attack.before_and_after()
 
 
 def _changes_from(options: RunOptions) -> Callable[[Manifest], list[str]]:
@@ -157,6 +156,4 @@ def warnings_and_notes(
     notes = [text for text in protection.notes(release, manifest) if text not in warnings]
     if figures["formulas"] and manifest.shape == "table":
         notes.append(Message(setting("escape_formulas"), " writes such cells so that no spreadsheet runs them"))
-    if release.attack is not None:
-        notes += filter(None, [release.attack.before_and_after()])
-    return warnings, notes
+    return warnings, [*notes, *filter(None, [find_risk(release)])]

@@ -23,9 +23,9 @@ from .sentences import (
     accepted_words,
     columns_of,
     guarantee_sentences,
-    limit_sentences,
     of_codes,
     of_table,
+    promise_of,
     recorded_codes,
     resisting_words,
 )
@@ -90,7 +90,7 @@ def environment() -> "Environment":
             one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in text
         ),
         "sentences": guarantee_sentences,
-        "limits": limit_sentences,
+        "promise": promise_of,
         "resisting": resisting_words,
         "table_promise": of_table,
         "codes_promise": of_codes,

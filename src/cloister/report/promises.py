@@ -18,9 +18,14 @@ ONE_RECORD = "Each patient is assumed to have one record"
 ATTRIBUTES = "Auxiliary columns are not protected. An identifying or known column breaks the guarantee"
 
 
+def some_codes(m: int) -> str:
+    """Return how many codes are known at most, for someone who looks for them."""
+    return "one code" if m == 1 else f"{m} codes or fewer"
+
+
 def name_codes(m: int) -> str:
-    """Return how many codes of a patient are known at most."""
-    return "any code" if m == 1 else f"any {m} codes or fewer"
+    """Return which codes of a patient are known at most: any that many."""
+    return "any code" if m == 1 else f"any {some_codes(m)}"
 
 
 def up_to(m: int) -> str:
@@ -74,7 +79,7 @@ def promise_terms(k: int, known: int | str, *, repeats: bool) -> Promise:
             "cover other codes, or codes that a patient does not have"
         )
     else:
-        what = "one code" if known == 1 else f"{known} codes or fewer"
+        what = some_codes(known)
         limit = (
             f"The guarantee covers someone who knows {up_to(known)} of a patient. It does not cover more codes, "
             "or codes that a patient does not have"
@@ -103,10 +108,9 @@ def of_terms(manifest: "GeneralizationManifest") -> Promise:
 def promise_codes_of_table(k: int, m: int, *, generalizes: bool) -> Promise:
     """Return the promise of codes in a table, beyond that of its quasi-identifiers."""
     if generalizes:
-        known = "one code" if m == 1 else f"{m} codes or fewer"
         guarantee = (
-            f"Someone who knows the quasi-identifiers and {known} of a patient finds at least {k} records by the terms "
-            "with these codes"
+            f"Someone who knows the quasi-identifiers and {some_codes(m)} of a patient finds at least {k} records by "
+            "the terms with these codes"
         )
         counts = (
             "The guarantee about codes counts records by their terms. It does not cover what these records have in "
@@ -170,10 +174,9 @@ def promise_claims(rule: "RiskRule", known: float | None = None) -> Promise:
     """Return the promise of claims; ``known``: values of a column that are known, in the mean, once simulated."""
     simulated = "" if known is None else f" ({known:.1f} in the mean)"
     guarantee = [
-        f"Someone who knows the quasi-identifiers of a patient and up to {rule.power} values of each "
-        f"quasi-identifier of claims"
-        f"{simulated}, and picks one of the matching patients at random, is right with a probability of at most "
-        f"{rule.threshold:g}, in the mean over patients",
+        f"Someone who knows the quasi-identifiers of a patient and up to {rule.power} values of each quasi-identifier "
+        f"of claims{simulated}, and picks one of the matching patients at random, is right with a probability of at "
+        f"most {rule.threshold:g}, in the mean over patients",
         f"At most {100 * rule.threshold:g} % of such attacks leave fewer than {rule.k} candidates, the right patient "
         "among them",
     ]
@@ -183,7 +186,7 @@ def promise_claims(rule: "RiskRule", known: float | None = None) -> Promise:
     ]
     for limited, adversary in (
         (rule.flag_aware, "someone who allows for values that flags mark as suppressed or truncated"),
-        (rule.likeliest, "someone who picks the likeliest candidate"),
+        (rule.likeliest, "someone who picks the most likely candidate"),
     ):
         if limited == "bounded":
             guarantee.append(f"The same limit holds for {adversary}")

@@ -24,11 +24,6 @@ def guarantee_sentences(manifest: AnyManifest) -> list[str]:
     return [*promise_of(manifest).guarantee]
 
 
-def limit_sentences(manifest: AnyManifest) -> list[str]:
-    """Return against whom a release does not protect, in sentences without full stops."""
-    return [*promise_of(manifest).limits]
-
-
 RESISTING = (
     "Labels resist downcoding: in every class, at least two distributions of its records on finer labels are possible, "
     "even for someone who knows the method and its settings, but neither which values occur nor the values of a patient"

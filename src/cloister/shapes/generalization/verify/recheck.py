@@ -259,9 +259,9 @@ def _read_promise(release: ReleaseFolder) -> tuple[KnownPrivacy, GeneralizationG
     """The privacy policies that are known, and what the release promises of them."""
     settings, original = release.manifest.settings, release.original
     privacy = known_privacy(settings, release.request, None if original is None else original.given.codes)
-    alone = settings.uncovered is not Uncovered.SUPPRESS
+    together = settings.uncovered is not Uncovered.SUPPRESS
     # Without its privacy policy the rest of a release can be checked all the same.
-    return privacy, GeneralizationGuarantee(privacy.promised, None, alone, _why_unknown(settings, privacy))
+    return privacy, GeneralizationGuarantee(privacy.promised, None, together, _why_unknown(settings, privacy))
 
 
 def _count_sets(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
