@@ -40,12 +40,8 @@ from .simulation import OpenedRelease, Traces, as_lists, patient_ids, released_o
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
 """Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""
 
-STEPS = (
-    "columns of patients",
-    "columns of patients and 1 value of each column of claims",
-    "columns of patients and values as the plan expects",
-    "columns of patients and all values of claims",
-)
+NUMBERS_KNOWN = ("1 value", "as many values as the plan assumes", "all values")
+"""How many values of each quasi-identifier of claims are known, from the second step on."""
 Flags = NDArray[np.bool_]
 
 
@@ -143,6 +139,15 @@ def _recorded_values(form: ClaimsForm, files: WrittenClaims) -> dict[str, pl.Ser
     return found
 
 
+def _steps(form: ClaimsForm, threshold: float) -> tuple[KnowledgeStep, ...]:
+    """What is known in each step; ``threshold``: of the adversary of the plan."""
+    of_patients = "quasi-identifiers of patients" if form.names(PATIENTS, QUASI) else ""
+    of_claims = [f"{number} of each quasi-identifier of claims" for number in NUMBERS_KNOWN]
+    every = [of_patients or "no value", *(f"{of_patients} and {one}" if of_patients else one for one in of_claims)]
+    limits = {AS_PLANNED: threshold}
+    return tuple(KnowledgeStep(words, number, limits.get(number)) for number, words in enumerate(every, start=1))
+
+
 def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, rows: Integers, seed: int) -> Adversary:
     """The adversary of the plan, knowing less, as much and more."""
     form, n_patients, owners = promise.form, prepared.n_patients, prepared.owners
@@ -165,11 +170,8 @@ def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, r
     here = select_quasi_identifiers(files.patients, form), History(files.owners, shown)
     released = Histories.of((theirs, recoded), here, drawn, rows)
     everybody = Histories.of(raw, raw, drawn, np.arange(n_patients))
-    steps = tuple(
-        KnowledgeStep(words, number, promise.plan.risk.threshold if number == AS_PLANNED else None)
-        for number, words in enumerate(STEPS, start=1)
-    )
+    steps = _steps(form, promise.plan.risk.threshold)
     # The guarantee is about anyone who knows as much as the plan says, or less; and about the average patient.
     return Adversary(
-        steps, np.full(n_patients, len(STEPS)), released, everybody, lambda _, known: len(known) == AS_PLANNED
+        steps, np.full(n_patients, len(steps)), released, everybody, lambda _, known: len(known) == AS_PLANNED
     )

@@ -126,7 +126,7 @@ def prepare_claims(options: ClaimsOptions, claims: Claims) -> ClaimsProtection:
     )
     protection.origin = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
     protection.custodian_dir = options.custodian_dir
-    protection.promise = promise_claims(rule_of(claims.plan))
+    protection.promise = promise_claims(rule_of(claims.plan), of_patients=bool(claims.plan.patients.qi))
     plan, asked = claims.plan, claims.plan.risk.max_flag_rate
     kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
     protection.summary = [

@@ -170,13 +170,19 @@ def of_trajectories(manifest: "TrajectoriesManifest") -> Promise:
     return promise_trajectories(manifest.guarantee.rules, has_details=has_details, has_attributes=has_attributes)
 
 
-def promise_claims(rule: "RiskRule", known: float | None = None) -> Promise:
-    """Return the promise of claims; ``known``: values of a column that are known, in the mean, once simulated."""
+def promise_claims(rule: "RiskRule", known: float | None = None, *, of_patients: bool) -> Promise:
+    """Return the promise of claims.
+
+    ``known``: values of a column that are known, in the mean, once simulated
+    ``of_patients``: whether patients have quasi-identifiers of their own
+    """
+    also = "the quasi-identifiers of a patient and " if of_patients else ""
+    whose = "the" if of_patients else "a"
     simulated = "" if known is None else f" ({known:.1f} in the mean)"
     guarantee = [
-        f"Someone who knows the quasi-identifiers of a patient and up to {rule.power} values of each quasi-identifier "
-        f"of claims{simulated}, and picks one of the matching patients at random, is right with a probability of at "
-        f"most {rule.threshold:g}, in the mean over patients",
+        f"Someone who knows {also}up to {rule.power} values of each quasi-identifier of {whose} patient's "
+        f"claims{simulated}, and picks one of the matching patients at random, is right with a probability of at most "
+        f"{rule.threshold:g}, in the mean over patients",
         f"At most {100 * rule.threshold:g} % of such attacks leave fewer than {rule.k} candidates, the right patient "
         "among them",
     ]
@@ -211,4 +217,5 @@ def promise_claims(rule: "RiskRule", known: float | None = None) -> Promise:
 
 def of_claims(manifest: "ClaimsManifest") -> Promise:
     """Return the promise of claims."""
-    return promise_claims(manifest.guarantee.rules[0], manifest.risk.known)
+    of_patients = bool(manifest.settings.plan.patients.qi)
+    return promise_claims(manifest.guarantee.rules[0], manifest.risk.known, of_patients=of_patients)

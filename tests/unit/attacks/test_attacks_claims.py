@@ -7,7 +7,7 @@ from tests.oracles.attacks import patients_with
 
 from cloister.api.attack import attack
 from cloister.attacks.attack_parts import open_release
-from cloister.attacks.claims import STEPS, Histories
+from cloister.attacks.claims import Histories
 from cloister.errors import InputError
 from cloister.pipeline.claims import ClaimsProtection
 from cloister.pipeline.protecting import protect
@@ -34,7 +34,12 @@ def test_claims_stand_an_attack_by_the_adversary_of_the_plan(made):
     found = attack(release, claims)
 
     assert found.holds
-    assert [level.known for level in found.levels] == list(STEPS)
+    assert [level.known for level in found.levels] == [
+        "quasi-identifiers of patients",
+        "quasi-identifiers of patients and 1 value of each quasi-identifier of claims",
+        "quasi-identifiers of patients and as many values as the plan assumes of each quasi-identifier of claims",
+        "quasi-identifiers of patients and all values of each quasi-identifier of claims",
+    ]
     assert [level.limit for level in found.levels] == [None, None, 0.1, None]
     assert found.is_known_who
     assert found.levels[2].released.rate <= 0.1
@@ -88,7 +93,9 @@ def test_without_quasi_identifiers_of_patients_everybody_is_alike(tmp_path):
     plan = plan.replace('age = "age"\nsex = "suppress"\n', "")
     folder = write_files(tmp_path, plan, n_patients=120)
     claims = Claims.read(folder / "patients.csv", folder / "claims.csv", ClaimsPlan.read(folder / "plan.toml"))
-    rates = [level.released.rate for level in attack(protect(ClaimsProtection(claims)), claims).levels]
+    levels = attack(protect(ClaimsProtection(claims)), claims).levels
+    rates = [level.released.rate for level in levels]
 
+    assert not any("of patients" in level.known for level in levels)
     assert rates[0] == pytest.approx(1 / 120)
     assert rates == sorted(rates)
