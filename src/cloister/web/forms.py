@@ -24,6 +24,8 @@ PREFIX = "f:"
 LISTING = "unmatched_values"
 OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)")
 LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
+TITLES = {"k": "Minimum number of matching records (k)", "m": "Number of codes an attacker knows (m)"}
+"""Of settings that help texts name by their letter."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Spec:
         """The label for the user."""
         if self.title:
             return self.title
-        return _label(self.path[-1])
+        return label_of(self.path[-1])
 
     @property
     def how(self) -> str:
@@ -103,8 +105,8 @@ class BoundField:
         return self.text == "true"
 
 
-def _label(key: str) -> str:
-    """The label of a key."""
+def label_of(key: str) -> str:
+    """Return the label of a key."""
     words = LABELS.get(key, key).replace("_", " ").replace("-", " ")
     return words if len(words) == 1 else words[0].upper() + words[1:]
 
@@ -125,12 +127,13 @@ def specs_of_shape(shape: str, of_columns: Sequence[str] = ()) -> list[Spec]:
 def _of_setting(one: Setting, of_columns: Sequence[str]) -> Spec:
     assert one.key is not None
     text = "" if one.help is None else one.help.text.replace(" Repeatable.", "")
-    text = OPTION.sub(lambda found: _label(found[1]), text)  # the help of the command line names options
+    text = OPTION.sub(lambda found: label_of(found[1]), text)  # the help of the command line names options
     default = one.help.shown if one.help is not None and one.help.shown else one.default
     hint = f"{default:g}" if isinstance(default, float) else str(default) if isinstance(default, str | int) else ""
     hint = "" if default is MISSING or default is False else hint
     columns = tuple(of_columns) if one.by_column else ()
-    return Spec((one.word,), _plain(one.in_toml), text or one.allowed, hint, columns=columns)
+    title = TITLES.get(one.word, "")
+    return Spec((one.word,), _plain(one.in_toml), text or one.allowed, hint, columns=columns, title=title)
 
 
 def specs_of_record(
