@@ -306,15 +306,20 @@ COMMANDS = (
         Command(
             f"init {shape}",
             "init.init_shape",
-            f"{OF_COMMANDS}:{'InitCodesOptions' if shape == 'codes' else 'InitJobOptions'}",
+            f"{OF_COMMANDS}:{options}",
             text,
             f"cloister init {shape} {file}.csv --out job.toml",
             (shape,),
         )
-        for shape, file, text in (
-            ("table", "patients", "Suggest a job for a table, from names and contents of its columns."),
-            ("codes", "diagnoses", "Suggest a job for sets of codes."),
-            ("trajectories", "visits", "Suggest a job for codes with ages."),
+        for shape, options, file, text in (
+            (
+                "table",
+                "InitJobOptions",
+                "patients",
+                "Suggest a job for a table, from names and contents of its columns.",
+            ),
+            ("codes", "InitCodesOptions", "diagnoses", "Suggest a job for sets of codes."),
+            ("trajectories", "InitTrajectoriesOptions", "visits", "Suggest a job for codes with ages."),
         )
     ),
     Command(

@@ -3,14 +3,21 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from cloister.cli.options import InitClaimsOptions, InitCodesOptions, InitJobOptions, InitOptions
+from cloister.cli.options import (
+    InitClaimsOptions,
+    InitCodesOptions,
+    InitJobOptions,
+    InitOptions,
+    InitTrajectoriesOptions,
+)
 from cloister.cli.output import console, grid, note, print_json
 from cloister.errors import InputError
 from cloister.evidence.column import Guess
 from cloister.evidence.roles import UNDECIDED
-from cloister.io import CodeColumns, is_taken, write_private
+from cloister.io import is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.jobs.first_jobs import FirstJobRequest, write_first_job
+from cloister.jobs.guessing_codes import NONE_NAMED, NamedColumns
 from cloister.jobs.wording import in_keys
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.claims.method.first_plan import first_plan
@@ -33,10 +40,12 @@ def init_claims(options: InitClaimsOptions) -> None:
 
 def init_shape(shape: str, options: InitJobOptions) -> None:
     """Read data, suggest, try and write a job, and print the suggested role of each column."""
-    columns = CodeColumns()
+    named, separator = NONE_NAMED, None
     if isinstance(options, InitCodesOptions):
-        columns = CodeColumns(options.id, options.codes, options.code, options.separator)
-    asked = FirstJobRequest(shape, options.data, options.out, options.k, reading_of(options), columns)
+        named, separator = NamedColumns(id=options.id, codes=options.codes, code=options.code), options.separator
+    elif isinstance(options, InitTrajectoriesOptions):
+        named = NamedColumns(id=options.id, code=options.code, age=options.age, date=options.date)
+    asked = FirstJobRequest(shape, options.data, options.out, options.k, reading_of(options), named, separator)
     made, source = write_first_job(asked)
     notes = list(source.notes)
     if n := sum(one.role == UNDECIDED for one in made.columns):

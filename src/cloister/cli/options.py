@@ -406,6 +406,16 @@ class InitCodesOptions(InitJobOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InitTrajectoriesOptions(InitJobOptions):
+    """Options of ``init trajectories``."""
+
+    id: PatientColumn = None
+    code: OneCode = None
+    age: Annotated[str | None, Help("Column with the age (default: detected).", "COLUMN")] = None
+    date: Annotated[str | None, Help("Instead of --age: column with a date (default: detected).", "COLUMN")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class InitClaimsOptions(InitOptions):
     """Options of ``init claims``."""
 

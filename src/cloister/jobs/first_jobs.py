@@ -15,10 +15,22 @@ from cloister.errors import InputError, InternalError, NoSafeRelease
 from cloister.evidence.column import Guess
 from cloister.evidence.roles import DROP, PATIENT, QUASI, SENSITIVE, UNDECIDED
 from cloister.evidence.table import guess_table
-from cloister.io import CodeColumns, Query, Source, as_text, is_taken, write_private
+from cloister.io import Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.io.query import IN_FILES
-from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
+from cloister.jobs.guessing_codes import (
+    AGE,
+    ANCHOR,
+    CODE,
+    CODES,
+    DATE,
+    ID,
+    NONE_NAMED,
+    NamedColumns,
+    guess_codes,
+    guess_events,
+    unknown_codes,
+)
 from cloister.jobs.job import Job
 from cloister.jobs.job_file import parse_job
 from cloister.pipeline.protecting import protect
@@ -51,7 +63,8 @@ class FirstJobRequest:
     out: Path
     k: int = 5
     reading: ReadingWords = field(default_factory=ReadingWords)
-    columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen); of codes, that need not be guessed
+    columns: NamedColumns = NONE_NAMED
+    separator: str | None = None  # of codes in a cell
 
 
 @dataclass(frozen=True)
@@ -122,7 +135,7 @@ def first_job(
     elif asked.shape == "codes":
         guesses = guess_codes(source.frame, source.name, asked.columns)
     else:
-        guesses = guess_events(source.frame, source.name)
+        guesses = guess_events(source.frame, source.name, asked.columns)
     roles = roles_of(guesses)
     filled: dict[str, object] = {
         "shape": asked.shape,
@@ -158,7 +171,7 @@ def _settings(asked: FirstJobRequest, frame: pl.DataFrame, roles: Mapping[str, s
         column = roles.get(CODE) or roles[CODES]
         key = CODE if CODE in roles else CODES
         keys = {key: toml_text(column), "m": "2", "method": toml_text("disassociation")}
-        keys |= {} if asked.columns.separator is None else {"separator": toml_text(asked.columns.separator)}
+        keys |= {} if asked.separator is None else {"separator": toml_text(asked.separator)}
         return keys | ({"drop_empty": "true"} if frame[column].null_count() else {})
     if shape == "trajectories":
         keys = {CODE: toml_text(roles[CODE])}

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.evidence.column import CODE_NAMES, IDS, Guess, are_codes, plain_name
 from cloister.hierarchy import icd9, icd10
-from cloister.io import CodeColumns, as_text
+from cloister.io import as_text
 from cloister.io.codes import split_at
 from cloister.io.columns import Header
 from cloister.risk.identifiers import is_named_patient
@@ -21,11 +22,22 @@ MOSTLY = 0.5
 """A column is one of codes by its content if so many of its values are codes of diagnoses."""
 
 
-def guess_codes(frame: pl.DataFrame, file: str, named: CodeColumns = CodeColumns()) -> list[Guess]:  # noqa: B008
-    """Suggest roles for the columns of a file of code sets: codes, and an id if there is one.
+@dataclass(frozen=True, kw_only=True)
+class NamedColumns:
+    """The columns that a user named, by role; those that are None are guessed."""
 
-    ``named``: columns that need not be guessed
-    """
+    id: str | None = None
+    codes: str | None = None
+    code: str | None = None
+    age: str | None = None
+    date: str | None = None
+
+
+NONE_NAMED = NamedColumns()
+
+
+def guess_codes(frame: pl.DataFrame, file: str, named: NamedColumns = NONE_NAMED) -> list[Guess]:
+    """Suggest roles for the columns of a file of code sets: codes, and an id if there is one."""
     Header(file, frame.columns, (*frame.columns,), "id,codes").check(named.id, named.codes, named.code)
     found: dict[str, Guess] = {}
     identifier = named.id or _first(frame, _is_id) or _first(frame, _repeats_for_a_patient)
@@ -50,36 +62,39 @@ def guess_codes(frame: pl.DataFrame, file: str, named: CodeColumns = CodeColumns
     return _all(frame, found)
 
 
-def guess_events(frame: pl.DataFrame, file: str) -> list[Guess]:
+def guess_events(frame: pl.DataFrame, file: str, named: NamedColumns = NONE_NAMED) -> list[Guess]:
     """Suggest roles for the columns of a file of coded events: id, code, and age or date."""
-    found: dict[str, Guess] = {}
-    identifier = _first(frame, _is_id)
-    rest = [name for name in frame.columns if name != identifier]
-    named = frame.select(name for name in rest if "age" in plain_name(name).split("_"))
-    age = _first(named, lambda column: all(map(NUMBER.fullmatch, _values(column))))
+    Header(file, frame.columns, (*frame.columns,), "id,code,age").check(named.id, named.code, named.age, named.date)
+    identifier = named.id or _first(frame, _is_id) or _first(frame, _repeats_for_a_patient)
+    rest = [name for name in frame.columns if name not in (identifier, *vars(named).values())]
+    ages = frame.select(name for name in rest if "age" in plain_name(name).split("_"))
+    age = named.age or _first(ages, lambda column: all(map(NUMBER.fullmatch, _values(column))))
     dates = [name for name in rest if name != age and are_dates(_values(frame[name]))]
     codes = _codes(frame, [name for name in rest if name != age and name not in dates])
-    lacking = [what for what, one in (("id", identifier), ("code", codes), ("age", age or dates)) if not one]
+    codes = Guess(named.code, CODE, "sure", "as asked") if named.code else codes
+    times = _of_times(named, age, dates)
+    lacking = [what for what, one in ((ID, identifier), (CODE, codes), (AGE, times)) if not one]
     if identifier is None or codes is None or lacking:
-        raise InputError(
-            f"No column of {file} was recognised as {' or as '.join(lacking)}. Rename columns, or write the job by "
-            "hand.",
-            file=file,
-        )
-    found[identifier] = Guess(identifier, ID, "sure", "by its name")
+        options = [part for what in lacking for part in (" and ", setting(what))][1:]
+        instead = (" (or ", setting(DATE), ", instead of an age)") if AGE in lacking else ()
+        what = f"No column of {file} was recognised as {' or as '.join(lacking)}. Name it with "
+        raise InputError(what, *options, *instead, ".", file=file)
+    found = {identifier: Guess(identifier, ID, "sure", "as asked" if named.id else "by its name")}
     found[codes.column] = Guess(codes.column, CODE, codes.sureness, codes.why)
-    if age is not None:
-        found[age] = Guess(age, AGE, "sure", "by name and content")
-    else:
-        found |= _of_dates(dates)
-    return _all(frame, found)
+    return _all(frame, found | times)
 
 
-def _of_dates(dates: Sequence[str]) -> dict[str, Guess]:
-    """Return the column of event dates, and the column of the reference date if there is one."""
+def _of_times(named: NamedColumns, age: str | None, dates: Sequence[str]) -> dict[str, Guess]:
+    """Return the column of ages, else those of event dates and of the reference date if there is one."""
+    if age is not None and not named.date:
+        return {age: Guess(age, AGE, "sure", "as asked" if named.age else "by name and content")}
     birth = next((name for name in dates if re.search(r"birth|(^|_)dob($|_)", plain_name(name))), None)
-    events = [name for name in dates if name != birth] or list(dates)
-    found = {events[0]: Guess(events[0], DATE, "likely", "dates, by content")}
+    events = [named.date] if named.date else [name for name in dates if name != birth] or list(dates)
+    if not events:
+        return {}
+    found = {
+        events[0]: Guess(events[0], DATE, *(("sure", "as asked") if named.date else ("likely", "dates, by content")))
+    }
     if birth is not None and birth != events[0]:
         found[birth] = Guess(birth, ANCHOR, "sure", "dates of birth, by name and content")
     return found

@@ -23,6 +23,16 @@ SHAPES = {
     "trajectories": "Codes with the age or the date at which each was recorded.",
     "claims": "Two files: patients, and any number of claims per patient.",
 }
+NAMED = {"codes": ("id", "codes", "code"), "trajectories": ("id", "code", "age", "date")}
+"""Columns that the first job of a shape can be given by name; without, they are detected."""
+
+NAMED_HELP = {
+    "id": "Column that identifies patients.",
+    "codes": "Of codes: column with all codes of a patient.",
+    "code": "Column with one code per line.",
+    "age": "Of trajectories: column with the age.",
+    "date": "Of trajectories: column with a date, instead of an age.",
+}
 PROFILES = {
     "": "a single table",
     "omop": "OMOP common data model",
@@ -60,7 +70,7 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
     from cloister.errors import CloisterError
 
     from .data_pages import reading_specs, sample_of
-    from .forms import bind_fields, errors_of, fill_section, in_words
+    from .forms import Spec, bind_fields, errors_of, fill_section, in_words
 
     place, found = visit.say("file"), visit.app.folder.look()
     path, specs, wrong = visit.app.folder.existing(place), reading_specs(), {}
@@ -73,11 +83,14 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
             sample = sample_of(visit, path.parent, "data", source, values=bool(visit.say("values")))
         except CloisterError as error:
             wrong, problem, status = errors_of(error), problem or in_words(error), 400
-    names = [] if sample is None else [column.name.lower() for column in sample.columns]
+    columns = [] if sample is None else [column.name for column in sample.columns]
+    shape = visit.say("shape") or _likely([name.lower() for name in columns])
+    named = [Spec((name,), str, text, "detected") for name, text in NAMED_HELP.items()]
     return visit.shown(
         "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
         others=[one for one in _list_files(found, path.parent, visit) if one != place],
-        shape=visit.say("shape") or _likely(names), problem=problem, reading=bind_fields(specs, source, wrong),
+        shape=shape, problem=problem, reading=bind_fields(specs, source, wrong), columns=columns,
+        named=bind_fields(named, fill_section(named, {}, visit.form), wrong), is_named=visit.say("shape") in NAMED,
         into=visit.say("into"), jobs=[one for one in found.jobs if Path(one).parent == Path(place).parent],
     )  # fmt: skip
 
@@ -142,6 +155,8 @@ def make(visit: RequestContext) -> Response:
         return new(visit, "Say what the file holds.", 400)
     if shape == "claims" and not visit.say("claims"):
         return new(visit, "Claims are in two files. Choose the file with the claims.", 400)
+    if shape != "claims" and visit.say("claims") and len(_list_files(visit.app.folder.look(), path.parent, visit)) > 2:
+        return new(visit, "You chose a file with the claims, but not Claims. Choose Claims, or no file.", 400)
     second = visit.app.folder.existing(visit.say("claims")) if shape == "claims" else None
     into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
     if any(one is not None and one.parent != path.parent for one in (second, into)):
@@ -153,7 +168,10 @@ def make(visit: RequestContext) -> Response:
         return new(visit, "A new part starts with suggested settings. Choose them, and change them later.", 400)
     if visit.say("empty") and shape != "claims":
         return _start_job(visit, target, shape, {"file": called, **source})
-    words = [*command_words(RunOptions, source), "--", called]
+    named = [
+        word for name in NAMED.get(shape, ()) if (given := visit.say(f"f:{name}")) for word in (f"--{name}", given)
+    ]
+    words = [*named, *command_words(RunOptions, source), "--", called]
     back = address("new", file=visit.say("file"), into=visit.say("into"), shape=shape)
     if second is None:
         return _first(visit, words, target, shape, back)

@@ -65,12 +65,17 @@ class Work:
 
     @property
     def problem(self) -> str:
-        """The reason of a failure; empty after success."""
+        """The reason of a failure, with the labels of fields where a command names its options; empty after success."""
+        from .forms import label_of
+
         if self.code in (None, 0) or "holds" in self.answer:  # an attack that succeeded has done what it was to
             return ""
         error = self.answer.get("error")
         if isinstance(error, Mapping):
-            return str(error.get("message"))
+            message = str(error.get("message"))
+            for name in error.get("settings", ()):
+                message = message.replace(f"--{name.replace('_', '-')}", label_of(name))
+            return message
         return "It was stopped. Nothing was written." if self.is_cancelled else "It ended without a word."
 
     @property

@@ -120,6 +120,20 @@ def test_what_cannot_be_guessed_is_refused(cloister, folder, shape, text, words)
     assert cloister("init", shape, folder / "odd.csv", "--out", folder / "codes.csv").code == 2
 
 
+def test_events_of_any_names_are_read_once_their_columns_are_named(cloister, folder):
+    """The refusal names the options of what is lacking; with them the job runs; a name that is none is refused."""
+    rows = [f"{n // 3},{('A10', 'B20', 'C30')[n % 3]},{40 + n % 3}" for n in range(60)]
+    (folder / "odd.csv").write_text("\n".join(["a,b,c", *rows]))
+    asked = ("init", "trajectories", folder / "odd.csv", "--out", "odd.toml")
+    assert "recognised as id or as age. Name it with --id and --age (or --date," in cloister(*asked).err
+    assert "Did you mean 'a'?" in cloister(*asked, "--id", "aa", "--age", "c").err
+    assert cloister(*asked, "--id", "a", "--code", "b", "--age", "c").code == 0
+    part = read_job(folder / "odd.toml").parts["odd"]
+
+    assert {name: part.keywords[name] for name in ("code", "age")} == {"code": "b", "age": "c"}
+    assert cloister("run", "odd.toml", "-q").code == 0
+
+
 def test_markers_that_are_named_stand_beside_those_that_are_found(cloister, folder):
     """What was named missing is so, and what init finds itself is so too."""
     lines = [

@@ -105,6 +105,31 @@ def test_codes_and_claims_with_names_of_their_own_are_met_half_way(window):
     assert 'id = "Pseudonym Nr."' in (window.folder / "long.toml").read_text()
 
 
+def test_columns_of_codes_and_events_can_be_named_where_they_are_not_recognised(window):
+    """The refusal names fields of the page that it leads back to, which are open there."""
+    rows = [f"{n // 3},{('A10', 'B20', 'C30')[n % 3]},{40 + n % 3}" for n in range(60)]
+    (window.folder / "odd.csv").write_text("\n".join(["a,b,c", *rows]))
+    form = window.form_of(window.get("/new", file="odd.csv"), "/new") | {"shape": "trajectories"}
+    refused = window.wait(window.post("/new", form))
+    assert "Name it with Id and Age (or Date, instead of an age)." in words_of(refused.text)
+    back = window.client.get(plain(re.search(r'href="(/new\?[^"]+)"', refused.text)[1]))
+    assert re.search(r"<details open>\s*<summary>Columns of codes and trajectories", back.text)
+
+    made = window.wait(stepped(window, back, "/new", **{"f:id": "a", "f:code": "b", "f:age": "c"}))
+    assert made.url.path == "/promise"
+    assert 'id = "a"' in (window.folder / "odd.toml").read_text()
+
+
+def test_a_file_of_claims_that_was_chosen_is_not_ignored(window):
+    """Two files were meant, so one of them alone is no answer."""
+    (window.folder / "third.csv").write_text("a,b\n1,2\n")
+    form = window.form_of(window.get("/new", file="patients.csv"), "/new")
+    refused = window.post("/new", form | {"shape": "table", "claims": "third.csv"})
+
+    assert refused.status_code == 400
+    assert "You chose a file with the claims, but not Claims." in plain(refused.text)
+
+
 def test_without_a_quasi_identifier_the_way_leads_back_to_the_columns(window):
     """The page of hierarchies has one button then, and the alert of undecided columns names them as they are."""
     (window.folder / "codes_only.csv").write_text("x1,asa325\n" + "1,2\n3,4\n" * 20)
@@ -223,6 +248,19 @@ def test_a_column_that_is_no_role_any_more_is_undecided(window):
     assert '<option value="sensitive" selected>release as recorded (sensitive)</option>' in page.text
     stepped(window, page, "/columns", undecided="")
     assert "undecided" not in (window.folder / job).read_text().partition("[protect.qi]")[0].replace("# ", "")
+
+
+def test_undecided_columns_are_dropped_and_saved_by_one_button(window):
+    """It is there while a column is undecided, and leads on."""
+    page, job = made(window)
+    names = re.findall(r'<label for="role-\d+">([^<]+)</label>', page.text)
+    place = names.index("diagnosis")
+    assert "Drop the undecided column and continue" not in page.text
+    form = {**window.form_of(page, "/columns"), f"role-{place}": ""}
+    assert "Drop the undecided column and continue" in window.post("/columns/list", form).text
+
+    assert window.post("/columns", {**form, "fix": f"drop:{place}"}).url.path == "/hierarchies"
+    assert '"diagnosis"' in (window.folder / job).read_text().partition("drop = [")[2].partition("]")[0]
 
 
 def test_alerts_and_bulk_changes_set_roles_without_saving(window):
