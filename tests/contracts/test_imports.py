@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from house import FILES, MODULES, ROOT, for_all, modules_imported, modules_loaded, place, rooms_imported, tree
@@ -257,6 +258,7 @@ def test_there_are_no_cycles(path):
             assert module not in reached(imported), f"{module} and {imported} import each other"
 
 
+@cache
 def modules_at_the_top(path):
     """Modules of ours that the top level of a file imports, type-checking blocks left out."""
     here = ["cloister", *path.relative_to(ROOT).parts[:-1]]

@@ -70,7 +70,9 @@ class Labelled(RecordGroups):
             parts = [self._having[column][label] for label in wanted]
             alive = np.sort(np.concatenate(parts)) if parts else alive[:0]
         for column, wanted in exact[1:]:
-            alive = alive[np.isin(self.labels[column][alive], wanted)]
+            fitting = np.zeros(len(self._having[column]), dtype=bool)  # one look-up a group, where np.isin would sort
+            fitting[list(wanted)] = True
+            alive = alive[fitting[self.labels[column][alive]]]
         for column in known:
             if column in self.nearest:
                 alive = self.nearest[column].among(alive, int(self.values[column][target]))
@@ -162,7 +164,9 @@ class RecordPredicates:
         for place, under in enumerate(values):
             if place not in self.released.nearest and patients.size:
                 label = int(self.released.labels[place][group])
-                patients = patients[np.isin(self.released.values[place][patients], under[label])]
+                inside = np.zeros(len(self.released.fits[place]), dtype=bool)
+                inside[under[label]] = True
+                patients = patients[inside[self.released.values[place][patients]]]
         if not self.released.nearest:
             return patients.size == 1
         columns = range(len(values))

@@ -112,6 +112,10 @@ def as_text(series: pl.Series) -> pl.Series:
     return series.cast(pl.String)
 
 
+WORTH_A_THREAD = 10_000
+"""Rows from which on it takes longer to work on a column than to start a thread."""
+
+
 def pack_text(column: pl.Series, *, always: bool = False) -> pl.Series:
     """Encode a column of text as numbers of its sorted values: an Enum of one to four bytes per cell.
 
@@ -125,8 +129,10 @@ def pack_text(column: pl.Series, *, always: bool = False) -> pl.Series:
     return text.cast(pl.Enum(distinct.sort())) if always or 2 * distinct.len() <= text.len() else text
 
 
-def map_columns(work: Callable[[T], pl.Series], columns: Iterable[T]) -> list[pl.Series]:
+def map_columns(work: Callable[[T], pl.Series], columns: Iterable[T], n_rows: int = WORTH_A_THREAD) -> list[pl.Series]:
     """Apply a function to columns in parallel, one column per processor: Polars uses one processor for a column."""
+    if n_rows < WORTH_A_THREAD:
+        return list(map(work, columns))
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         return list(pool.map(work, columns))
 
@@ -190,7 +196,8 @@ def _plain(series: pl.Series, file: str | None) -> pl.Series:
     elif dtype.is_nested() or not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.String, pl.Boolean)):
         raise _not_plain(series, "lists, structs or other things that are not one value a cell", file)
     if series.dtype == pl.String:
-        return series.set(series == "", None)
+        empty = series == ""
+        return series.set(empty, None) if empty.any() else series
     return series.fill_nan(None).set(series == 0, 0.0) if series.dtype.is_float() else series
 
 

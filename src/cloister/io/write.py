@@ -93,6 +93,7 @@ _ROWS_AT_ONCE = 1 << 18
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")  # How Polars says that the system refused, as on a full disk
 _FORMULA = r"^[=+\-@\t\r]"
 _LATER_FORMULA = r";'*[=+\-@\t\r]"  # where a spreadsheet takes ; for the end of a cell, as many do
+_SIGN = r"(?:^|;)'*[=+\-@\t\r]"
 _SIGNED_NUMBER = r"^[+-][0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?$"
 QUOTE = "'"  # Before a cell it makes spreadsheets take the rest as text
 
@@ -190,10 +191,20 @@ def _quoted_name(name: str, separators: str) -> str:
 
 
 def formula_columns(frame: pl.DataFrame) -> list[str]:
-    """Return the columns whose name or cells a spreadsheet would run: a sign that begins no plain number."""
-    texts = [as_text(one.unique()) for one in frame.get_columns()]
-    runs = pl.select((_is_run(pl.lit(text)).any() | _is_run(pl.lit(text.name))).alias(text.name) for text in texts)
-    return [name for name in runs.columns if runs[name][0]]
+    """Return the columns whose name or cells a spreadsheet would run: a sign that begins no plain number.
+
+    It may stand behind a semicolon, too.
+    """
+    text = pl.all()
+    later = text.str.split(";").list.eval(_begins_formula(pl.element())).list.any()
+    is_run = _begins_formula(text.str.extract("^([^;]*)")) | (text.str.contains(_LATER_FORMULA) & later)
+    # To look for such signs is quick, and few columns of text have any.
+    signs = frame.select(pl.col(pl.String).str.contains(_SIGN).any())
+    suspects = [one for one in frame.get_columns() if one.name not in signs.columns or signs[one.name][0]]
+    texts = [pl.Series("names", frame.columns), *(as_text(one.unique()) for one in suspects)]
+    names, *runs = (one.to_frame().select(is_run).to_series() for one in texts)
+    found = {*texts[0].filter(names), *(one.name for one, run in zip(suspects, runs, strict=True) if run.any())}
+    return [name for name in frame.columns if name in found]
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
@@ -212,12 +223,6 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     escaped = texts.str.split(";").list.eval(quoted).list.join(";")
     may_run = texts.str.contains(_FORMULA) | texts.str.contains(f"^{QUOTE}") | texts.str.contains(_LATER_FORMULA)
     return frame.with_columns(pl.when(may_run).then(escaped).otherwise(texts))
-
-
-def _is_run(text: pl.Expr) -> pl.Expr:
-    """Whether a spreadsheet would run a text, or what follows a semicolon in it."""
-    later = text.str.split(";").list.eval(_begins_formula(pl.element())).list.any()
-    return _begins_formula(text.str.extract("^([^;]*)")) | (text.str.contains(_LATER_FORMULA) & later)
 
 
 def _begins_formula(text: pl.Expr) -> pl.Expr:

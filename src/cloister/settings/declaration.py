@@ -139,19 +139,26 @@ OF_MANY = (
 """What stands last where many commands have it."""
 
 
-def settings_of(record: type) -> list[Setting]:
+_READ: dict[type, tuple[Setting, ...]] = {}
+"""By record: every command asks for the same few, many times."""
+
+
+def settings_of(record: type) -> tuple[Setting, ...]:
     """Return the settings declared by a record, in the order of help and pages.
 
     ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first, and
     what many commands have last.
     """
+    if record in _READ:
+        return _READ[record]
     found = {one.name: _setting(one) for one in fields(record)}
     placed: Mapping[str, str] = getattr(record, "placed", {})
     order = [name for name in found if name not in placed]
     order.sort(key=lambda name: OF_MANY.index(name) if name in OF_MANY else -1)
     for name, before in placed.items():
         order.insert(order.index(before), name)
-    return [found[name] for name in order]
+    _READ[record] = tuple(found[name] for name in order)
+    return _READ[record]
 
 
 def build_request(request: type[Value], keywords: Keywords, **looked_up: object) -> Value:

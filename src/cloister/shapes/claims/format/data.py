@@ -219,7 +219,8 @@ def _columns(
             file=source.name,
             column=left[0],
         )
-    return pl.DataFrame(map_columns(held, (frame[column] for column, role in roles.items() if role != "drop")))
+    kept = (frame[column] for column, role in roles.items() if role != "drop")
+    return pl.DataFrame(map_columns(held, kept, frame.height))
 
 
 def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> InputError:

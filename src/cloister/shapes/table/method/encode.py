@@ -100,7 +100,7 @@ def with_packed(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     """Return a table with the text of these columns packed, if present; see `pack_text`."""
     wanted = {*columns}
     texts = (column for column in frame if column.dtype == pl.String and column.name in wanted)
-    return frame.with_columns(map_columns(pack_text, texts))
+    return frame.with_columns(map_columns(pack_text, texts, frame.height))
 
 
 def encode_columns(table: Tally, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
