@@ -251,7 +251,7 @@ class Attack:
     levels : adversaries, in the order of what they know
     inferences : one for each sensitive column; of code sets one for a further code
     predicates : of tables, singling out by everything released
-    refinement : of tables whose classes have labels of their own, what the method reveals beyond them
+    refinement : of tables and trajectories whose classes have labels of their own, what the method reveals beyond them
     """
 
     shape: str

@@ -118,10 +118,11 @@ class ShownClasses:
     levels: Mapping[str, Sequence[int]]
 
 
-def refine(classes: ShownClasses, method: str, k: int | None = None) -> Refinement:
+def refine(classes: ShownClasses, method: str, k: int | None = None, patients: Integers | None = None) -> Refinement:
     """Return what follows for classes from the rules of a method.
 
     ``k``: records that a class had to have, if all columns are given and nothing else decided about classes
+    ``patients``: (n_classes,) whose records they are; several classes may be of the same patients
 
     Examples
     --------
@@ -136,10 +137,12 @@ def refine(classes: ShownClasses, method: str, k: int | None = None) -> Refineme
     found, sizes = list(refine_columns(classes, method, k).values()), classes.sizes
     n_labels = sum(int(one.is_coarser.sum()) for one in found)
     is_concerned = np.logical_or.reduce([np.zeros(sizes.size, dtype=np.bool_), *(one.is_determined for one in found)])
+    whose = np.arange(sizes.size) if patients is None else patients
+    _, concerned = np.unique(np.where(is_concerned, whose, -1), return_index=True)
     return Refinement(
         labels=n_labels,
         determined=sum(int(one.is_determined.sum()) for one in found),
-        records=int(sizes[is_concerned].sum()),
+        records=int(sizes[concerned[is_concerned[concerned]]].sum()),
         bits=sum(float(one.bits.sum()) for one in found) / max(1, n_labels),
     )
 

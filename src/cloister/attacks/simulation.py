@@ -135,7 +135,7 @@ class OpenedRelease:
     ids: pl.Series | None = field(default=None, repr=False)
     traces: Traces | None = None  # for attacks on several parts; None where the release has no records
     predicates: Isolating | None = None  # of tables
-    refinement: Refinement | None = None  # of tables whose classes have labels of their own
+    refinement: Refinement | None = None  # where classes have labels of their own
 
 
 def released_of(

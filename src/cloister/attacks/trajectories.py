@@ -10,15 +10,18 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy import BoundHierarchy
-from cloister.kernels.ragged import owners, take_runs
+from cloister.hierarchy import ROOT, BoundHierarchy
+from cloister.kernels.ragged import owners, starts_of, take_runs
+from cloister.shapes.table.format.options import CLUSTER
 from cloister.shapes.trajectories.format.data import ID, Trajectories
+from cloister.shapes.trajectories.format.domain import ValueTree
 from cloister.shapes.trajectories.format.manifest import PublishedTrajectories, TrajectoriesManifest
 from cloister.shapes.trajectories.verify.recheck import TrajectoriesChecker, TrajectoriesOriginal, read_original
 from cloister.verification.driver import Request
 
-from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordGroups, match_of
+from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordGroups, Refinement, match_of
 from .label_matching import labels_of, number_texts
+from .refinement import ShownClasses, refine
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 NUMBERS = (1, 2, 3)  # Pairs, or codes, that adversaries know, besides all
@@ -154,7 +157,34 @@ def open_trajectories(folder: Path, manifest: TrajectoriesManifest, known: Reque
         sensitive=_sensitive(manifest.settings, original, attributes, groups, by_pairs),
         ids=None if theirs.ids is None else ids,
         traces=Traces(released, by_pairs, groups, lists, rows),
+        # Patients of a cluster who lose more than that are suppressed, so that no two finer labels need be left.
+        refinement=_refine(frame, hierarchies, groups) if manifest.settings.max_loss is None else None,
     )
+
+
+def _refine(frame: pl.DataFrame, hierarchies: Sequence[BoundHierarchy], groups: Integers) -> Refinement:
+    """Return what follows from the labels of patients with equal sequences: each is the lowest that covers them all.
+
+    So each place of a sequence is a class, of whose patients at least two have different finer labels. Nothing follows
+    of a pair of `*` alone, which is what an empty sequence is written as, nor of a column in which labels are released
+    as higher ones (`ValueTree`), or whose hierarchy has gaps.
+    """
+    _, first = np.unique(groups, return_index=True)
+    lengths = frame.group_by(ID, maintain_order=True).len()["len"].to_numpy()
+    starts, rows = take_runs(starts_of(lengths.astype(np.int64)), first)
+    group, sizes = owners(starts), np.bincount(groups)
+    is_root = np.logical_and.reduce([(frame[one.column][rows] == ROOT).to_numpy() for one in hierarchies])
+    is_pair = ~(is_root & (np.diff(starts) == 1)[group])
+    group, rows = group[is_pair], rows[is_pair]
+    labels, texts, bound = dict[str, Integers](), dict[str, Sequence[str | None]](), dict[str, BoundHierarchy]()
+    for hierarchy in hierarchies:
+        tree = ValueTree.of(hierarchy, [str(value) for value in hierarchy.values])
+        if np.array_equal(tree.released, np.arange(tree.n_nodes)) and not any(None in one for one in hierarchy.labels):
+            name = hierarchy.column
+            texts[name], labels[name] = number_texts(frame[name][rows])
+            bound[name] = hierarchy
+    levels = {name: range(one.n_levels) for name, one in bound.items()}
+    return refine(ShownClasses(sizes[group], labels, texts, bound, levels), CLUSTER, patients=group)
 
 
 def _always(_target: int, _known: Sequence[int]) -> bool:
