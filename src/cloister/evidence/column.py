@@ -130,6 +130,12 @@ class Column:
         return bool(found.size) and bool((found == np.floor(found)).all())
 
     @cached_property
+    def numbers_rows(self) -> bool:
+        """Whether the column has each number from 0 or 1 on once, as a data frame of R or pandas has them."""
+        first = self.numbers.min(initial=np.inf) if self.is_key and self.n_rows > MANY_KINDS else np.nan
+        return first in (0, 1) and self.is_whole and bool(self.numbers.max() == first + self.n_rows - 1)
+
+    @cached_property
     def is_measured(self) -> bool:
         """Whether the column has numbers with decimals, which no register assigns to a person."""
         numbers = self.numbers

@@ -48,3 +48,14 @@ def test_an_id_of_any_name_is_seen_by_how_it_repeats(values, cell, role):
     found = guess_codes(pl.DataFrame({"Pseudonym": values, "Dx": [cell] * N}), "codes.csv")
 
     assert [guess.role for guess in found] == [role, "code" if role == "id" else "codes"]
+
+
+def test_a_column_that_numbers_the_rows_is_dropped():
+    """R writes one as `rownames`; numbers with a gap are to be decided."""
+    numbered = guess_table(pl.DataFrame({"age": ["44"] * 99, "no": map(str, range(1, 100))}), "people.csv").columns[1]
+    with_gap = guess_table(
+        pl.DataFrame({"age": ["44"] * 99, "no": map(str, [*range(1, 99), 100])}), "people.csv"
+    ).columns[1]
+
+    assert (numbered.role, numbered.sureness, numbered.why) == ("drop", "sure", "it numbers the rows")
+    assert with_gap.role == "undecided"
