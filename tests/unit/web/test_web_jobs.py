@@ -75,6 +75,24 @@ def test_a_job_made_by_pages_does_the_same_from_the_command_line(window, shape, 
     assert [path for path in data if (first / path).read_bytes() != (again / path).read_bytes()] == []
 
 
+@pytest.mark.parametrize("method", ["disassociation", "ugaclip"])
+def test_a_table_with_codes_promises_on_its_page_what_its_release_states(window, method):
+    """Each sentence of the release is on the page before anything is protected, for chunks and for terms."""
+    codes = ("250.00 401.9", "401.9", "250.00 V51")
+    rows = [f"{40 + n % 4},{'MF'[n % 2]},{codes[n % 3]}" for n in range(120)]
+    (window.folder / "both.csv").write_text("\n".join(["age,sex,dx", *rows]))
+    part = f'[[protect]]\nshape = "table"\nsource = "p"\ncodes = "dx"\nm = 2\ncodes_method = "{method}"\n'
+    head = 'name = "both"\noutput = "both-release"\nk = 3\n[sources.p]\nfile = "both.csv"\n'
+    (window.folder / "both.toml").write_text(f'{head}{part}[protect.qi]\nage = "interval:5"\nsex = "suppress"\n')
+    promised = words_of(window.get("/promise", job="both.toml").text)
+    assert run(["run", str(window.folder / "both.toml"), "--quiet"]) == 0
+    (manifest,) = (window.folder / "both-release").glob("*/release.json")
+    stated = guarantee_sentences(parse_manifest(json.loads(manifest.read_text())))
+
+    assert stated
+    assert [one for one in stated if one not in promised] == []
+
+
 def test_a_row_index_is_said_where_a_file_is_chosen(window):
     """A first column without a name that numbers the rows is no column of the job, and the page says so."""
     head, *rows = (window.folder / "patients.csv").read_text().splitlines()
