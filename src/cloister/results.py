@@ -15,6 +15,15 @@ Levels = Mapping[str, int]
 
 
 @dataclass(frozen=True)
+class RiskChange:
+    """The risk of a guess among the matching records, in the original and in the release, and both in a sentence."""
+
+    before: float
+    after: float
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Promise:
     """What a release guarantees, and against whom it does not protect, in sentences without full stops."""
 

@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.results import RiskChange
+
 Integers = NDArray[np.int64]
 
 UNKNOWN, ELSEWHERE, THERE = -1, 0, 1  # Whether the target's own record is among the matches
@@ -294,23 +296,24 @@ class Attack:
             max(gains) if gains else None,
         )
 
-    def before_and_after(self) -> str:
+    def before_and_after(self) -> RiskChange | None:
         """Return the risk in the original and in the release, of the adversary who knows most of what is covered.
 
-        Empty where the guarantee covers nobody. Confidential, because counts are exact.
+        None where the guarantee covers nobody. Confidential, because counts are exact.
         """
         covered = [one for one in self.levels if one.covered or one.limit is not None]
         if not covered:
-            return ""
+            return None
         # of levels that are covered alike, the last: adversaries are in the order of what they know
         level = max(reversed(covered), key=lambda one: one.limit is not None or one.covered / one.released.targets)
         before, after = level.original, level.released
         some = "" if level.is_covered or level.limit is not None else f" (the guarantee covers {level.covered:,})"
-        return (
+        sentence = (
             f"Risk before and after, for an attacker who knows {level.known}: a guess among the matching records is "
             f"right for {before.rate:.1%} of {before.targets:,} patients{some} in the original, and for "
             f"{after.rate:.1%} in the release; {before.alone:,} and {after.alone:,} of them match one record alone"
         )
+        return RiskChange(before.rate, after.rate, sentence)
 
     def summary(self) -> dict[str, object]:
         """Return all figures as plain values; confidential, because counts are exact."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from cloister.cli.output import WRITTEN, Screen, StoppedLate, Terminated, after_writing, console, note, print_json, show
@@ -41,7 +42,7 @@ def run_protect(shape: str, options: RunOptions) -> None:
 def as_json(written: WrittenRelease, out: Path) -> dict[str, object]:
     """Return a release as one object: its warnings, its manifest, its place, notes, and the risks of parts."""
     notes = [in_options(line) for line in written.notes]
-    risks = {"risks": {**written.risks}} if written.risks else {}
+    risks = {"risks": {name: asdict(one) for name, one in written.risks.items()}} if written.risks else {}
     return {"warnings": [*written.warnings], **written.manifest, "out": str(out), "notes": notes, **risks}
 
 

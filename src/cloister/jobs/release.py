@@ -200,12 +200,12 @@ def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manife
 
 
 def report_with_originals(
-    folder: Path, before: Mapping[str, Mapping[str, int]], risks: Mapping[str, str]
+    folder: Path, before: Mapping[str, Mapping[str, int]], risks: Mapping[str, Figures]
 ) -> str | None:
     """Return the report of the release of a job, for the custodian: with what is known of the originals of parts.
 
     ``before``: their class sizes
-    ``risks``: in the original and in the release, in sentences; shown of parts without class sizes
+    ``risks``: in the original and in the release, as `RiskChange` has them; shown of parts without class sizes
     """
     job, _ = read_section(JobManifest, manifest := read_manifest(folder))
     if job is None:

@@ -30,7 +30,7 @@ from cloister.pipeline.output_paths import check_places
 from cloister.pipeline.releasing import WrittenRelease, find_risk, protect_and_attack, warnings_and_notes
 from cloister.release.folder import read_figures
 from cloister.release.release import ANALYSES, Release
-from cloister.results import Figures, Manifest, Stopwatch
+from cloister.results import Figures, Manifest, RiskChange, Stopwatch
 from cloister.settings.analyses import Analysis
 from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import Original, Protection, Rows, Run, shape_of
@@ -226,7 +226,7 @@ def _protect_parts(
     if job_run.custodian_dir is not None:
         places.append(Place(job_run.custodian_dir, overwrite, is_internal_of_job))
     _refuse_linked(job, prepared)
-    notes, manifests, risks = list[str](), dict[str, Manifest](), dict[str, str]()
+    notes, manifests, risks = list[str](), dict[str, Manifest](), dict[str, RiskChange]()
     releases: list[Release] = []
     with appearing(*places, otherwise=lambda: _roll_back(releases)) as (partial, *others):
         inside = others[-1] if job_run.custodian_dir is not None else None

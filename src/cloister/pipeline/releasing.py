@@ -10,7 +10,7 @@ from cloister.release.folder import read_figures
 from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import Attacked, Release
 from cloister.report.release_warnings import warnings_of
-from cloister.results import Figures, Manifest, Stopwatch
+from cloister.results import Figures, Manifest, RiskChange, Stopwatch
 from cloister.settings.reading import ReadingWords
 from cloister.settings.run_options import RunOptions
 from cloister.shapes.protocol import Protection, Run, shape_of
@@ -41,7 +41,7 @@ class WrittenRelease:
     notes: Sequence[str]
     exact: Figures = field(default_factory=dict, repr=False)
     attack_seconds: float | None = None
-    risks: Mapping[str, str] = field(default_factory=dict, repr=False)
+    risks: Mapping[str, RiskChange] = field(default_factory=dict, repr=False)
 
 
 def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
@@ -80,9 +80,9 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     )
 
 
-def find_risk(release: Release) -> str:
-    """Return the risk before and after of a release that was attacked, for the custodian only; else empty."""
-    return "" if release.attack is None else release.attack.before_and_after()
+def find_risk(release: Release) -> RiskChange | None:
+    """Return the risk before and after of a release that was attacked, for the custodian only; else None."""
+    return None if release.attack is None else release.attack.before_and_after()
 
 
 def _changes_from(options: RunOptions) -> Callable[[Manifest], list[str]]:
@@ -143,9 +143,9 @@ class SimulatedAttack:
         self.found.append(found)
         return found
 
-    def before_and_after(self) -> str:
-        """Return the risk in the original and in the release, for the custodian only; empty without targets."""
-        return self.found[-1].before_and_after() if self.found else ""
+    def before_and_after(self) -> RiskChange | None:
+        """Return the risk in the original and in the release, for the custodian only; None without targets."""
+        return self.found[-1].before_and_after() if self.found else None
 
 
 def warnings_and_notes(
@@ -156,4 +156,5 @@ def warnings_and_notes(
     notes = [text for text in protection.notes(release, manifest) if text not in warnings]
     if figures["formulas"] and manifest.shape == "table":
         notes.append(Message(setting("escape_formulas"), " writes such cells so that no spreadsheet runs them"))
-    return warnings, [*notes, *filter(None, [find_risk(release)])]
+    risk = find_risk(release)
+    return warnings, notes if risk is None else [*notes, risk.sentence]

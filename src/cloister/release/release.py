@@ -29,7 +29,7 @@ from cloister.release.head import CODEBOOK, FIGURES, MANIFEST, REPORT, SCRIPT
 from cloister.release.manifest import AnyManifest, rule_words, rules_of, script_of, with_parts
 from cloister.report import ReportPage, render_report, report_files
 from cloister.report.plots import plot_release
-from cloister.results import DIGITS, Figures, Manifest, Verdict
+from cloister.results import DIGITS, Figures, Manifest, RiskChange, Verdict
 
 if TYPE_CHECKING:
     import altair as alt
@@ -75,8 +75,8 @@ class AttackOnFiles(Protocol):
     def on(self, folder: Path, manifest: AnyManifest) -> Attacked:
         """Attack the files of a release in a folder."""
 
-    def before_and_after(self) -> str:
-        """Return the risk in the original and in the release, for the custodian only; empty without targets."""
+    def before_and_after(self) -> RiskChange | None:
+        """Return the risk in the original and in the release, for the custodian only; None without targets."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from cloister.errors import CloisterError, InputError
-from cloister.results import Verdict
+from cloister.results import Figures, Verdict
 from cloister.version import __version__
 
 from .folder import Folder
@@ -124,7 +124,7 @@ class RunFindings:
 
     notes: Sequence[str] = ()
     before: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # class sizes of the original of each part
-    risks: Mapping[str, str] = field(default_factory=dict)  # of parts, before and after
+    risks: Mapping[str, Figures] = field(default_factory=dict)  # of parts, as `RiskChange` has them
 
 
 @dataclass

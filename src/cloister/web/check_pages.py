@@ -98,6 +98,7 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
     first, rest = _report(page)
     anchor = ANCHOR.search(page)
+    risks = [str(one["sentence"]) for one in run.risks.values()]
     return visit.shown(
         "check", status, name=folder.name, place=place, found=found, first=first, rest=rest,
         is_compared=compared is not None, at="" if anchor is None else anchor[1], sections=PART.findall(page),
@@ -108,7 +109,7 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
         notes=[
             one
             for one in run.notes
-            if not any(one.endswith(text) and f"{text}." in first for text in run.risks.values())
+            if not any(one.endswith(said) and f"{said}." in first for said in risks)
         ],
     )  # fmt: skip
 

@@ -163,9 +163,13 @@ def test_the_first_screen_of_several_parts(window):
     assert first.count('data-label="Attack"') == 2
     assert first.count('data-label="Released as recorded"') == 2
     assert "records were unique" in first
+    assert re.search(r"A guess is right for [0-9.]+ % of patients before, for <strong>[0-9.]+ %</strong> after", first)
     assert "Approve or refuse" in first
     assert 'href="#part-codes"' in page.partition('<nav class="jump"')[2].partition("</nav>")[0]
-    assert all("were unique" not in one.read_text() for one in window.folder.glob("patients-release/**/report.html"))
+    assert all(
+        ("were unique" not in (text := one.read_text())) and "A guess is right" not in text
+        for one in window.folder.glob("patients-release/**/report.html")
+    )
 
 
 def test_releases_side_by_side(with_releases):
