@@ -40,6 +40,7 @@ class Spec:
     about: str = ""
     columns: tuple[str, ...] = ()
     title: str = ""  # what it is called for the user; else by its key
+    offers: tuple[str, ...] = ()  # words that are proposed, where others are allowed as well
 
     @property
     def key(self) -> str:
@@ -133,7 +134,10 @@ def _of_setting(one: Setting, of_columns: Sequence[str]) -> Spec:
     hint = "" if default is MISSING or default is False else hint
     columns = tuple(of_columns) if one.by_column else ()
     title = TITLES.get(one.word, "")
-    return Spec((one.word,), _plain(one.in_toml), text or one.allowed, hint, columns=columns, title=title)
+    offers = one.help.offers if one.help is not None else ()
+    return Spec(
+        (one.word,), _plain(one.in_toml), text or one.allowed, hint, columns=columns, title=title, offers=offers
+    )
 
 
 def specs_of_record(

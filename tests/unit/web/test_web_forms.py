@@ -168,6 +168,14 @@ def test_every_term_of_the_glossary_stands_on_its_page():
     assert not re.search(r"\*\*|`|\]\(", "".join(one.meaning for one in terms))
 
 
+def test_words_that_the_command_line_completes_are_proposed(window):
+    """Losses and searches have a list of their words, though others are allowed."""
+    page = window.get("/promise", job="patients.toml").text
+
+    assert '<datalist id="f-loss-offers"><option value="iyengar">' in page
+    assert " list=f-loss-offers " in page
+
+
 @pytest.mark.parametrize("role", ["id", "sensitive", "keep", "drop", "quasi-identifier", "undecided"])
 def test_the_name_of_a_role_styles_dots_alone(role):
     """A dot has its role as a class; a rule for anything else of that name would turn the dot into that."""
