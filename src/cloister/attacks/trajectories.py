@@ -137,9 +137,9 @@ def open_trajectories(folder: Path, manifest: TrajectoriesManifest, known: Reque
     columns = [places.astype(np.int64) for _, _, places in theirs.columns]
     recorded = _sequences(theirs.offsets, columns, labels, theirs, lambda groups: groups)[0]
     distinct = [np.unique(own).astype(np.int64) for own in np.split(theirs.codes, theirs.offsets[1:-1])]
-    by_pairs = Adversary(_steps("with ages"), np.diff(theirs.offsets), released, recorded, _always)
+    by_pairs = Adversary(_steps("with"), np.diff(theirs.offsets), released, recorded, _always)
     by_codes = Adversary(
-        _steps("without ages"),
+        _steps("without"),
         np.array([each.size for each in distinct], dtype=np.int64),
         ByCodes(released, distinct),
         ByCodes(recorded, distinct),
@@ -192,9 +192,9 @@ def _always(_target: int, _known: Sequence[int]) -> bool:
     return True
 
 
-def _steps(ages: str) -> tuple[KnowledgeStep, ...]:
-    some = [KnowledgeStep(f"{n} code{'s' if n > 1 else ''} {ages}", n) for n in NUMBERS]
-    return (*some, KnowledgeStep(f"all codes {ages}", None))
+def _steps(how: str) -> tuple[KnowledgeStep, ...]:
+    some = [(f"1 code {how} its age" if n == 1 else f"{n} codes {how} their ages", n) for n in NUMBERS]
+    return tuple(KnowledgeStep(*one) for one in [*some, (f"all codes {how} their ages", None)])
 
 
 def _sensitive(
