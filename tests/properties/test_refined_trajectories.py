@@ -1,6 +1,7 @@
 """What follows from released trajectories and the method: true of every original that gives the same release."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -84,7 +85,18 @@ def test_labels_that_are_released_as_higher_ones_reveal_nothing():
     codes = cl.hierarchy_rows([["401", "401", "*"], ["401.1", "401", "*"], ["b1", "b", "*"]])
     bound = [codes.bind("code", ["401", "401.1", "b1"]), AGES.bind("age", ["0", "1", "2"])]
 
-    assert refined([(("401", "[0-1]"), ("*", "2"))] * 2, bound).labels == 1
+    assert refined([(("401", "[0-1]"), ("401", "[0-1]"))] * 2, bound).labels == 2
+    assert refined([(("401", "[0-1]"), ("*", "2"))] * 2, bound).labels == 2
+
+
+def test_a_gap_brings_no_values_together():
+    """Codes that a hierarchy does not have are below `*` one by one."""
+    (codes,) = released([[("a1", 0)], [("a2", 0)], [("b1", 0)]], 2, Method.A_GS)[1][:1]
+    gaps = replace(codes, labels=(codes.labels[0], ("a", None, None), codes.labels[2]))
+    known = replace(codes, labels=(codes.labels[0], ("a", "a", None), codes.labels[2]))
+
+    assert refined([(("*", "0"),)] * 2, [known, AGES.bind("age", ["0"])]).determined == 1
+    assert refined([(("*", "0"),)] * 2, [gaps, AGES.bind("age", ["0"])]).determined == 0
 
 
 def test_an_empty_sequence_reveals_nothing():

@@ -40,8 +40,8 @@ from .simulation import OpenedRelease, Traces, as_lists, patient_ids, released_o
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
 """Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""
 
-NUMBERS_KNOWN = ("1 value", "as many values as the plan assumes", "all values")
-"""How many values of each quasi-identifier of claims are known, from the second step on."""
+KNOWN_OF_CLAIMS = ("1 value of each {}", "as many values of each {} as the plan assumes", "all values of each {}")
+"""What is known of claims, from the second step on."""
 Flags = NDArray[np.bool_]
 
 
@@ -141,11 +141,11 @@ def _recorded_values(form: ClaimsForm, files: WrittenClaims) -> dict[str, pl.Ser
 
 def _steps(form: ClaimsForm, threshold: float) -> tuple[KnowledgeStep, ...]:
     """What is known in each step; ``threshold``: of the adversary of the plan."""
-    of_patients = "quasi-identifiers of patients" if form.names(PATIENTS, QUASI) else ""
-    of_claims = [f"{number} of each quasi-identifier of claims" for number in NUMBERS_KNOWN]
-    every = [of_patients or "no value", *(f"{of_patients} and {one}" if of_patients else one for one in of_claims)]
+    alone = "quasi-identifiers of patients" if form.names(PATIENTS, QUASI) else ""
+    of_claims = [words.format("quasi-identifier of claims") for words in KNOWN_OF_CLAIMS]
+    every = enumerate((alone, *(f"{alone} and {one}" if alone else one for one in of_claims)), start=ALONE)
     limits = {AS_PLANNED: threshold}
-    return tuple(KnowledgeStep(words, number, limits.get(number)) for number, words in enumerate(every, start=1))
+    return tuple(KnowledgeStep(words, number, limits.get(number)) for number, words in every if words)
 
 
 def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, rows: Integers, seed: int) -> Adversary:
@@ -173,5 +173,5 @@ def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, r
     steps = _steps(form, promise.plan.risk.threshold)
     # The guarantee is about anyone who knows as much as the plan says, or less; and about the average patient.
     return Adversary(
-        steps, np.full(n_patients, len(steps)), released, everybody, lambda _, known: len(known) == AS_PLANNED
+        steps, np.full(n_patients, EVERYTHING), released, everybody, lambda _, known: len(known) == AS_PLANNED
     )

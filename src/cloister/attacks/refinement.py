@@ -237,7 +237,8 @@ def _list_covered(
         if joins_intervals and text not in hierarchy.labels[-1]:
             finer = _joined_below(hierarchy, covers, level)
         elif level > min(levels):
-            below = Counter(hierarchy.labels[level - 1][place] for place in covers)
+            directly = hierarchy.labels[level - 1]  # where a gap, None, brings no values together
+            below = Counter(place if directly[place] is None else directly[place] for place in covers)
             is_list = text not in hierarchy.labels[level]
             finer = FinerLabels(tuple(below.values()), "all") if is_list else FinerLabels((1,) * len(below), "two")
             finer = finer if len(below) > 1 else None

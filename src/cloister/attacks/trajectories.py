@@ -27,6 +27,7 @@ from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids,
 NUMBERS = (1, 2, 3)  # Pairs, or codes, that adversaries know, besides all
 FIRST, NOWHERE = -1, np.iinfo(np.int64).max
 Labels = Sequence[Sequence[tuple[int, ...]]]  # By attribute and value, the labels that may stand for the value
+NOTHING_KNOWN = "\0"  # In place of a label of which nothing follows; no hierarchy has it
 MOST_ORDERED = 4  # Pairs of one age of which every order is tried
 
 
@@ -166,8 +167,8 @@ def _refine(frame: pl.DataFrame, hierarchies: Sequence[BoundHierarchy], groups: 
     """Return what follows from the labels of patients with equal sequences: each is the lowest that covers them all.
 
     So each place of a sequence is a class, of whose patients at least two have different finer labels. Nothing follows
-    of a pair of `*` alone, which is what an empty sequence is written as, nor of a column in which labels are released
-    as higher ones (`ValueTree`), or whose hierarchy has gaps.
+    of a pair of `*` alone, which is what an empty sequence is written as, nor of a label that others are released as
+    (`ValueTree`).
     """
     _, first = np.unique(groups, return_index=True)
     lengths = frame.group_by(ID, maintain_order=True).len()["len"].to_numpy()
@@ -178,11 +179,11 @@ def _refine(frame: pl.DataFrame, hierarchies: Sequence[BoundHierarchy], groups: 
     group, rows = group[is_pair], rows[is_pair]
     labels, texts, bound = dict[str, Integers](), dict[str, Sequence[str | None]](), dict[str, BoundHierarchy]()
     for hierarchy in hierarchies:
-        tree = ValueTree.of(hierarchy, [str(value) for value in hierarchy.values])
-        if np.array_equal(tree.released, np.arange(tree.n_nodes)) and not any(None in one for one in hierarchy.labels):
-            name = hierarchy.column
-            texts[name], labels[name] = number_texts(frame[name][rows])
-            bound[name] = hierarchy
+        tree, name = ValueTree.of(hierarchy, [str(value) for value in hierarchy.values]), hierarchy.column
+        moved = np.flatnonzero(tree.released != np.arange(tree.n_nodes))
+        unclear = {tree.labels[node] for node in tree.released[moved].tolist()}
+        shown, labels[name] = number_texts(frame[name][rows])
+        texts[name], bound[name] = [NOTHING_KNOWN if one in unclear else one for one in shown], hierarchy
     levels = {name: range(one.n_levels) for name, one in bound.items()}
     return refine(ShownClasses(sizes[group], labels, texts, bound, levels), CLUSTER, patients=group)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from cloister.settings.constraints import COLUMN
 from cloister.settings.declaration import Help
 from cloister.settings.reading import ReadingWords
 from cloister.settings.run_options import (
@@ -411,8 +412,10 @@ class InitTrajectoriesOptions(InitJobOptions):
 
     id: PatientColumn = None
     code: OneCode = None
-    age: Annotated[str | None, Help("Column with the age (default: detected).", "COLUMN")] = None
-    date: Annotated[str | None, Help("Instead of --age: column with a date (default: detected).", "COLUMN")] = None
+    age: Annotated[str | None, Help("Column with the age (default: detected).", "COLUMN"), COLUMN] = None
+    date: Annotated[str | None, Help("Instead of --age: column with a date (default: detected).", "COLUMN"), COLUMN] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -133,7 +133,9 @@ class Column:
     def numbers_rows(self) -> bool:
         """Whether the column has each number from 0 or 1 on once, as a data frame of R or pandas has them."""
         first = self.numbers.min(initial=np.inf) if self.is_key and self.n_rows > MANY_KINDS else np.nan
-        return first in (0, 1) and self.is_whole and bool(self.numbers.max() == first + self.n_rows - 1)
+        if first not in (0, 1) or not self.is_whole:
+            return False
+        return np.array_equal(np.sort(self.numbers), np.arange(first, first + self.n_rows))
 
     @cached_property
     def is_measured(self) -> bool:

@@ -94,12 +94,12 @@ def suggest_role(column: Column) -> Guess:
     """Suggest the role of a column that distinguishes no patients."""
     if not column.n_values:
         return Guess(column.name, DROP, "sure", "it is empty")
-    if column.numbers_rows:
-        return Guess(column.name, DROP, "sure", "it numbers the rows")
     found = (
         _age(column) or _birth(column) or _date(column) or _sex(column) or _postal(column) or _of_a_person(column)
         or _code_sets(column) or _identifying(column) or _clinical(column)
     )  # fmt: skip
+    if found is None and column.numbers_rows:
+        return Guess(column.name, DROP, "likely", "it numbers the rows: each whole number of a range occurs once")
     return found or Guess(column.name, UNDECIDED, "not sure", suspicion(column))
 
 

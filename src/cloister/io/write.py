@@ -201,7 +201,7 @@ def formula_columns(frame: pl.DataFrame) -> list[str]:
     # To look for such signs is quick, and few columns of text have any.
     signs = frame.select(pl.col(pl.String).str.contains(_SIGN).any())
     suspects = [one for one in frame.get_columns() if one.name not in signs.columns or signs[one.name][0]]
-    texts = [pl.Series("names", frame.columns), *(as_text(one.unique()) for one in suspects)]
+    texts = [pl.Series("names", frame.columns, dtype=pl.String), *(as_text(one.unique()) for one in suspects)]
     names, *runs = (one.to_frame().select(is_run).to_series() for one in texts)
     found = {*texts[0].filter(names), *(one.name for one, run in zip(suspects, runs, strict=True) if run.any())}
     return [name for name in frame.columns if name in found]

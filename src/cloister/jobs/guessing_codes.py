@@ -32,17 +32,27 @@ class NamedColumns:
     age: str | None = None
     date: str | None = None
 
+    def check(self, frame: pl.DataFrame, file: str, example: str) -> None:
+        """Refuse names of columns that the file does not have, and names that contradict each other."""
+        asked = [one for one in (self.id, self.codes, self.code, self.age, self.date) if one is not None]
+        Header(file, frame.columns, (*frame.columns,), example).check(*asked)
+        if (twice := next((one for one in asked if asked.count(one) > 1), None)) is not None:
+            raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
+        for one, other, both in (("codes", "code", self.codes and self.code), ("age", "date", self.age and self.date)):
+            if both:
+                raise InputError("Give ", setting(one), " or ", setting(other), ", not both.", file=file)
+
 
 NONE_NAMED = NamedColumns()
 
 
 def guess_codes(frame: pl.DataFrame, file: str, named: NamedColumns = NONE_NAMED) -> list[Guess]:
     """Suggest roles for the columns of a file of code sets: codes, and an id if there is one."""
-    Header(file, frame.columns, (*frame.columns,), "id,codes").check(named.id, named.codes, named.code)
+    named.check(frame, file, "id,codes")
     found: dict[str, Guess] = {}
     identifier = named.id or _first(frame, _is_id) or _first(frame, _repeats_for_a_patient)
     if identifier is not None:
-        found[identifier] = Guess(identifier, ID, "sure", "by its name")
+        found[identifier] = Guess(identifier, ID, "sure", "as asked" if named.id else "by its name")
     rest = [name for name in frame.columns if name not in found]
     wanted = named.codes or named.code
     codes = _codes(frame, rest) if wanted is None else Guess(wanted, CODES, "sure", "as asked")
@@ -64,7 +74,7 @@ def guess_codes(frame: pl.DataFrame, file: str, named: NamedColumns = NONE_NAMED
 
 def guess_events(frame: pl.DataFrame, file: str, named: NamedColumns = NONE_NAMED) -> list[Guess]:
     """Suggest roles for the columns of a file of coded events: id, code, and age or date."""
-    Header(file, frame.columns, (*frame.columns,), "id,code,age").check(named.id, named.code, named.age, named.date)
+    named.check(frame, file, "id,code,age")
     identifier = named.id or _first(frame, _is_id) or _first(frame, _repeats_for_a_patient)
     rest = [name for name in frame.columns if name not in (identifier, *vars(named).values())]
     ages = frame.select(name for name in rest if "age" in plain_name(name).split("_"))

@@ -152,7 +152,9 @@ def save_columns(visit: RequestContext) -> Response:
     sample, state = read_part(visit), visit.state
     try:
         seen_or_refuse(visit, sample.stamp)
-        chosen = dict(zip([one.name for one in sample.columns], _chosen(visit, sample), strict=True))
+        chosen = dict(zip([one.name for one in sample.columns], _read_roles(visit, sample), strict=True))
+        if visit.say("rest") == "drop":
+            chosen = {column: role or "drop" for column, role in chosen.items()}
         for role in SINGLE_ROLES:
             if (several := [column for column, one in chosen.items() if one == role])[1:]:
                 raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])

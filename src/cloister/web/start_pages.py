@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cloister.settings.declaration import Given
 
+    from .forms import BoundField
     from .work import Work
 
 SHAPES = {
@@ -70,7 +71,7 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
     from cloister.errors import CloisterError
 
     from .data_pages import reading_specs, sample_of
-    from .forms import Spec, bind_fields, errors_of, fill_section, in_words
+    from .forms import bind_fields, errors_of, fill_section, in_words
 
     place, found = visit.say("file"), visit.app.folder.look()
     path, specs, wrong = visit.app.folder.existing(place), reading_specs(), {}
@@ -85,20 +86,45 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
             wrong, problem, status = errors_of(error), problem or in_words(error), 400
     columns = [] if sample is None else [column.name for column in sample.columns]
     shape = visit.say("shape") or _likely([name.lower() for name in columns])
-    named = [Spec((name,), str, text, "detected") for name, text in NAMED_HELP.items()]
     return visit.shown(
         "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
         others=[one for one in _list_files(found, path.parent, visit) if one != place],
         shape=shape, problem=problem, reading=bind_fields(specs, source, wrong), columns=columns,
-        named=bind_fields(named, fill_section(named, {}, visit.form), wrong), is_named=visit.say("shape") in NAMED,
+        named=_named(visit), is_named=visit.say("shape") in NAMED,
         into=visit.say("into"), jobs=[one for one in found.jobs if Path(one).parent == Path(place).parent],
     )  # fmt: skip
+
+
+def _named(visit: RequestContext) -> "list[BoundField]":
+    """The fields for columns that are named."""
+    from .forms import BoundField, Spec
+
+    fields = [Spec((name,), str, text, "detected") for name, text in NAMED_HELP.items()]
+    return [BoundField(one, visit.say(one.name)) for one in fields]
+
+
+def _in_address(visit: RequestContext) -> dict[str, str]:
+    """The columns that are named, so that the page that is gone back to has them."""
+    return {one.spec.name: one.text for one in _named(visit) if one.text}
+
+
+def _words_of_named(visit: RequestContext, shape: str) -> list[str]:
+    """The options of ``cloister init`` for the columns that are named."""
+    from cloister.errors import InputError
+
+    named = {one.spec.key: one.text.strip() for one in _named(visit) if one.text.strip()}
+    if strange := [name for name in named if name not in NAMED.get(shape, ())]:
+        raise InputError(f"{strange[0].capitalize()} is not read of {shape}. Leave it empty.")
+    return [word for name, column in named.items() for word in (f"--{name}", column)]
 
 
 def database(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Show the form for a database and its query."""
     shapes = {word: text for word, text in SHAPES.items() if word != "claims"}
-    return visit.shown("database", status, shapes=shapes, shape=visit.say("shape") or "table", problem=problem)
+    return visit.shown(
+        "database", status, shapes=shapes, shape=visit.say("shape") or "table", problem=problem, named=_named(visit),
+        is_named=visit.say("shape") in NAMED, columns=(),
+    )  # fmt: skip
 
 
 def make_of_database(visit: RequestContext) -> Response:
@@ -118,14 +144,15 @@ def make_of_database(visit: RequestContext) -> Response:
     try:
         query = Query(visit.say("url").strip(), visit.say("query").strip(), "the database")
         confine_address(query.url, folder, top)
+        named = _words_of_named(visit, shape)
     except InputError as error:
         return database(visit, in_words(error), 400)
     target = _free(folder / name_of(visit.say("name") or shape))
     # A query may hold values of patients: it is no argument of a process, nor of the page that shows the command.
     text = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.sql")
     write_private(text, query.query.encode())
-    back = address("new/database", into=visit.say("into"))
-    return _first(visit, ["--query", text.name, "--", query.url], target, shape, back, passing=[text])
+    back = address("new/database", into=visit.say("into"), shape=shape, **_in_address(visit))
+    return _first(visit, [*named, "--query", text.name, "--", query.url], target, shape, back, passing=[text])
 
 
 def _likely(names: list[str]) -> str:
@@ -146,7 +173,7 @@ def make(visit: RequestContext) -> Response:
     from cloister.settings.run_options import RunOptions
 
     from .data_pages import reading_specs
-    from .forms import fill_section
+    from .forms import fill_section, in_words
 
     if visit.say("look"):
         return new(visit)
@@ -168,11 +195,12 @@ def make(visit: RequestContext) -> Response:
         return new(visit, "A new part starts with suggested settings. Choose them, and change them later.", 400)
     if visit.say("empty") and shape != "claims":
         return _start_job(visit, target, shape, {"file": called, **source})
-    named = [
-        word for name in NAMED.get(shape, ()) if (given := visit.say(f"f:{name}")) for word in (f"--{name}", given)
-    ]
+    try:
+        named = _words_of_named(visit, shape)
+    except InputError as error:
+        return new(visit, in_words(error), 400)
     words = [*named, *command_words(RunOptions, source), "--", called]
-    back = address("new", file=visit.say("file"), into=visit.say("into"), shape=shape)
+    back = address("new", file=visit.say("file"), into=visit.say("into"), shape=shape, **_in_address(visit))
     if second is None:
         return _first(visit, words, target, shape, back)
     files = {"file": called, **source}, {"file": second.name, **source}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cloister.attacks.adversary import Attack, Level, Matches, found_among
+from cloister.results import RiskChange
 
 
 def level(known, released, original, covered, limit=None):
@@ -25,29 +26,31 @@ def attack():
 
 def test_the_most_knowledge_that_is_covered_for_all_is_described(attack):
     """Not the knowledge that is covered for some patients only, because they have few codes."""
-    assert attack.before_and_after() == (
+    assert attack.before_and_after() == RiskChange(
+        0.75,
+        0.25,
         "Risk before and after, for an attacker who knows 2 codes: a guess among the matching records is right for "
         "75.0% of 2 patients in the original, and for 25.0% in the release; 1 and 0 of them match one record "
-        "alone"
+        "alone",
     )
 
 
 def test_patients_who_are_not_covered_are_counted(attack):
     """Under a policy that covers some patients, the others may match one record: the sentence says so."""
-    some = replace(attack, levels=(level("1 code", [1, 6], [1, 2], 1),)).before_and_after()
+    some = replace(attack, levels=(level("1 code", [1, 6], [1, 2], 1),)).before_and_after().sentence
 
     assert "of 2 patients (the guarantee covers 1) in the original" in some
 
 
 def test_a_guarantee_in_the_mean_is_described_where_it_applies(attack):
     """Its limit covers no single patient."""
-    planned = level("values as the plan expects", [3, 3], [1, 1], 0, limit=0.5)
+    planned = level("values as the plan assumes", [3, 3], [1, 1], 0, limit=0.5)
 
-    assert "values as the plan expects: " in replace(attack, levels=(*LEVELS, planned)).before_and_after()
+    assert "values as the plan assumes: " in replace(attack, levels=(*LEVELS, planned)).before_and_after().sentence
 
 
 def test_nothing_is_described_where_nobody_is_covered(attack):
     """A step that no patient reaches has no targets, and beyond what is covered nothing is promised."""
     beyond = level("3 codes", [], [], 0), level("all codes", [1], [1], 0)
 
-    assert replace(attack, levels=beyond).before_and_after() == ""
+    assert replace(attack, levels=beyond).before_and_after() is None

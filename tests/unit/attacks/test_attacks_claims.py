@@ -37,7 +37,7 @@ def test_claims_stand_an_attack_by_the_adversary_of_the_plan(made):
     assert [level.known for level in found.levels] == [
         "quasi-identifiers of patients",
         "quasi-identifiers of patients and 1 value of each quasi-identifier of claims",
-        "quasi-identifiers of patients and as many values as the plan assumes of each quasi-identifier of claims",
+        "quasi-identifiers of patients and as many values of each quasi-identifier of claims as the plan assumes",
         "quasi-identifiers of patients and all values of each quasi-identifier of claims",
     ]
     assert [level.limit for level in found.levels] == [None, None, 0.1, None]
@@ -88,7 +88,7 @@ def test_matches_are_the_patients_who_have_all_that_is_known(made, tmp_path):
 
 
 def test_without_quasi_identifiers_of_patients_everybody_is_alike(tmp_path):
-    """Who knows nothing of claims has one patient in 120; who knows values finds fewer."""
+    """Nobody is looked for by nothing; who knows more values finds fewer."""
     plan = PLAN.replace('derived = ["age"]', "").replace('sex = "sex"', 'sex = "drop"')
     plan = plan.replace('age = "age"\nsex = "suppress"\n', "")
     folder = write_files(tmp_path, plan, n_patients=120)
@@ -97,5 +97,5 @@ def test_without_quasi_identifiers_of_patients_everybody_is_alike(tmp_path):
     rates = [level.released.rate for level in levels]
 
     assert not any("of patients" in level.known for level in levels)
-    assert rates[0] == pytest.approx(1 / 120)
+    assert len(rates) == 3
     assert rates == sorted(rates)

@@ -127,6 +127,13 @@ def test_events_of_any_names_are_read_once_their_columns_are_named(cloister, fol
     asked = ("init", "trajectories", folder / "odd.csv", "--out", "odd.toml")
     assert "recognised as id or as age. Name it with --id and --age (or --date," in cloister(*asked).err
     assert "Did you mean 'a'?" in cloister(*asked, "--id", "aa", "--age", "c").err
+    for words, why in (
+        (("--id", "a", "--code", "b", "--age", "b"), "cannot be two things at once"),
+        (("--id", "a", "--age", "a"), "cannot be two things at once"),
+        (("--id", "a", "--age", "c", "--date", "b"), "Give --age or --date, not both."),
+    ):
+        refused = cloister(*asked, *words)
+        assert (refused.code, why in refused.err) == (2, True)
     assert cloister(*asked, "--id", "a", "--code", "b", "--age", "c").code == 0
     part = read_job(folder / "odd.toml").parts["odd"]
 

@@ -57,5 +57,6 @@ def test_a_column_that_numbers_the_rows_is_dropped():
         pl.DataFrame({"age": ["44"] * 99, "no": map(str, [*range(1, 99), 100])}), "people.csv"
     ).columns[1]
 
-    assert (numbered.role, numbered.sureness, numbered.why) == ("drop", "sure", "it numbers the rows")
+    assert (numbered.role, numbered.sureness, numbered.why)[:2] == ("drop", "likely")
+    assert numbered.why.startswith("it numbers the rows")
     assert with_gap.role == "undecided"

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -133,9 +134,25 @@ def test_columns_of_codes_and_events_can_be_named_where_they_are_not_recognised(
     back = window.client.get(plain(re.search(r'href="(/new\?[^"]+)"', refused.text)[1]))
     assert re.search(r"<details open>\s*<summary>Columns of codes and trajectories", back.text)
 
-    made = window.wait(stepped(window, back, "/new", **{"f:id": "a", "f:code": "b", "f:age": "c"}))
+    refused = window.wait(stepped(window, back, "/new", **{"f:id": "a", "f:code": "b"}))
+    back = window.client.get(plain(re.search(r'href="(/new\?[^"]+)"', refused.text)[1]))
+    assert window.form_of(back, "/new")["f:id"] == "a"
+    assert stepped(window, back, "/new", shape="codes", **{"f:age": "c"}).status_code == 400
+    made = window.wait(stepped(window, back, "/new", **{"f:age": "c"}))
     assert made.url.path == "/promise"
     assert 'id = "a"' in (window.folder / "odd.toml").read_text()
+
+
+def test_columns_of_a_query_can_be_named_too(window):
+    """The page of a database has the same fields."""
+    rows = ", ".join(f"('{n // 3}', '{('A10', 'B20', 'C30')[n % 3]}', {40 + n % 3})" for n in range(60))
+    with closing(sqlite3.connect(window.folder / "x.sqlite")) as database:
+        database.executescript(f"CREATE TABLE t (a TEXT, b TEXT, c INTEGER); INSERT INTO t VALUES {rows}")
+    form = window.form_of(window.get("/new/database"), "/new/database")
+    asked = {**form, "url": "x.sqlite", "query": "SELECT * FROM t", "shape": "trajectories", "name": "odd"}
+    refused = window.wait(window.post("/new/database", {**asked, "f:id": "a"}))
+    assert "Name it with Age" in plain(refused.text)
+    assert window.wait(window.post("/new/database", {**asked, "f:id": "a", "f:age": "c"})).url.path == "/promise"
 
 
 def test_a_file_of_claims_that_was_chosen_is_not_ignored(window):
@@ -277,7 +294,7 @@ def test_undecided_columns_are_dropped_and_saved_by_one_button(window):
     form = {**window.form_of(page, "/columns"), f"role-{place}": ""}
     assert "Drop the undecided column and continue" in window.post("/columns/list", form).text
 
-    assert window.post("/columns", {**form, "fix": f"drop:{place}"}).url.path == "/hierarchies"
+    assert window.post("/columns", {**form, "rest": "drop"}).url.path == "/hierarchies"
     assert '"diagnosis"' in (window.folder / job).read_text().partition("drop = [")[2].partition("]")[0]
 
 
