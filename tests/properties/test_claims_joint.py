@@ -58,7 +58,7 @@ def test_entropy_is_the_share_of_the_information(values):
 
 @given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30), st.integers(0, 12), st.randoms())
 def test_lazy_greed_takes_what_plain_greed_takes(pairs, needed, chance):
-    """The label with most of the draws left for its cost, lower numbers first, counted anew each time."""
+    """The label with most of the draws left for its cost, lower numbers first, counted again each time."""
     costs = [chance.choice([0.5, 1.0, 2.0, math.inf]) for _ in range(6)]
     labels, draws = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2).T
     taken = greedy_cover(DrawnLabels(labels, draws, labels[:0]), np.array(costs), needed)

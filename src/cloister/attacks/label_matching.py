@@ -70,13 +70,19 @@ class Labelled(RecordGroups):
             parts = [self._having[column][label] for label in wanted]
             alive = np.sort(np.concatenate(parts)) if parts else alive[:0]
         for column, wanted in exact[1:]:
-            fitting = np.zeros(len(self._having[column]), dtype=bool)  # one look-up a group, where np.isin would sort
-            fitting[list(wanted)] = True
-            alive = alive[fitting[self.labels[column][alive]]]
+            alive = alive[_are_among(self.labels[column][alive], list(wanted), len(self._having[column]))]
         for column in known:
             if column in self.nearest:
                 alive = self.nearest[column].among(alive, int(self.values[column][target]))
         return alive
+
+
+def _are_among(numbers: Integers, wanted: Sequence[int] | Integers, n: int) -> NDArray[np.bool_]:
+    """Whether each number, below ``n``, is wanted: by a look-up, where np.isin would sort for a few."""
+    is_wanted = np.zeros(n, dtype=np.bool_)
+    is_wanted[wanted] = True
+    found: NDArray[np.bool_] = is_wanted[numbers]
+    return found
 
 
 def number_texts(text: pl.Series) -> tuple[list[str | None], Integers]:
@@ -164,9 +170,8 @@ class RecordPredicates:
         for place, under in enumerate(values):
             if place not in self.released.nearest and patients.size:
                 label = int(self.released.labels[place][group])
-                inside = np.zeros(len(self.released.fits[place]), dtype=bool)
-                inside[under[label]] = True
-                patients = patients[inside[self.released.values[place][patients]]]
+                values_of = self.released.values[place][patients]
+                patients = patients[_are_among(values_of, under[label], len(self.released.fits[place]))]
         if not self.released.nearest:
             return patients.size == 1
         columns = range(len(values))

@@ -137,12 +137,13 @@ def refine(classes: ShownClasses, method: str, k: int | None = None, patients: I
     found, sizes = list(refine_columns(classes, method, k).values()), classes.sizes
     n_labels = sum(int(one.is_coarser.sum()) for one in found)
     is_concerned = np.logical_or.reduce([np.zeros(sizes.size, dtype=np.bool_), *(one.is_determined for one in found)])
-    whose = np.arange(sizes.size) if patients is None else patients
-    _, concerned = np.unique(np.where(is_concerned, whose, -1), return_index=True)
+    concerned = np.flatnonzero(is_concerned)
+    if patients is not None:
+        concerned = concerned[np.unique(patients[concerned], return_index=True)[1]]
     return Refinement(
         labels=n_labels,
         determined=sum(int(one.is_determined.sum()) for one in found),
-        records=int(sizes[concerned[is_concerned[concerned]]].sum()),
+        records=int(sizes[concerned].sum()),
         bits=sum(float(one.bits.sum()) for one in found) / max(1, n_labels),
     )
 

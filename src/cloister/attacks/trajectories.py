@@ -11,7 +11,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
-from cloister.kernels.ragged import owners, starts_of, take_runs
+from cloister.kernels.ragged import owners, take_runs
 from cloister.shapes.table.format.options import CLUSTER
 from cloister.shapes.trajectories.format.data import ID, Trajectories
 from cloister.shapes.trajectories.format.domain import ValueTree
@@ -171,8 +171,7 @@ def _refine(frame: pl.DataFrame, hierarchies: Sequence[BoundHierarchy], groups: 
     (`ValueTree`).
     """
     _, first = np.unique(groups, return_index=True)
-    lengths = frame.group_by(ID, maintain_order=True).len()["len"].to_numpy()
-    starts, rows = take_runs(starts_of(lengths.astype(np.int64)), first)
+    starts, rows = take_runs(_offsets(frame), first)
     group, sizes = owners(starts), np.bincount(groups)
     is_root = np.logical_and.reduce([(frame[one.column][rows] == ROOT).to_numpy() for one in hierarchies])
     is_pair = ~(is_root & (np.diff(starts) == 1)[group])
@@ -215,6 +214,11 @@ def _sensitive(
     return (Sensitive(column, truth, groups, attributes[column], adversary.released, adversary),)
 
 
+def _offsets(frame: pl.DataFrame) -> Integers:
+    """Where the rows of each patient begin, and where they end."""
+    return np.append(np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1)), frame.height)
+
+
 def _released_pairs(
     frame: pl.DataFrame, hierarchies: Sequence[BoundHierarchy], theirs: Trajectories, rows: Integers
 ) -> tuple[LabelSequences, Integers]:
@@ -223,9 +227,7 @@ def _released_pairs(
         texts, numbers = number_texts(frame[name])
         columns.append(numbers)
         labels.append(labels_of(values, hierarchy, range(hierarchy.n_levels), texts))
-    starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1))
-    offsets = np.append(starts, frame.height)
-    return _sequences(offsets, columns, labels, theirs, lambda groups: np.where(rows >= 0, groups[rows], rows))
+    return _sequences(_offsets(frame), columns, labels, theirs, lambda groups: np.where(rows >= 0, groups[rows], rows))
 
 
 def _sequences(

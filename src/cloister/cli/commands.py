@@ -319,7 +319,12 @@ COMMANDS = (
                 "Suggest a job for a table, from names and contents of its columns.",
             ),
             ("codes", "InitCodesOptions", "diagnoses", "Suggest a job for sets of codes."),
-            ("trajectories", "InitTrajectoriesOptions", "visits", "Suggest a job for codes with ages."),
+            (
+                "trajectories",
+                "InitTrajectoriesOptions",
+                "visits",
+                "Suggest a job for codes with ages. Columns that are not named are detected.",
+            ),
         )
     ),
     Command(

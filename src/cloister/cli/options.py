@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cloister.settings.constraints import COLUMN
 from cloister.settings.declaration import Help
 from cloister.settings.reading import ReadingWords
 from cloister.settings.run_options import (
+    AgeColumn,
     AllCodes,
     AsJson,
+    DateColumn,
     MissingAs,
     OneCode,
     PatientColumn,
@@ -111,8 +112,8 @@ class AssessTrajectoriesOptions(AssessEventsOptions):
     data: Annotated["Path | Query", Help(f"{KINDS}: id,code,age, one pair a line.", option="DATA")]
     id: Id = None
     code: Code = None
-    age: Annotated[str | None, Help("Column with the age, a number of at least 0.", "COLUMN")] = None
-    date: Annotated[str | None, Help("Instead of --age: column with a date, YYYY-MM-DD.", "COLUMN")] = None
+    age: AgeColumn = None
+    date: DateColumn = None
     anchor: Annotated[
         str | None,
         Help(
@@ -412,10 +413,8 @@ class InitTrajectoriesOptions(InitJobOptions):
 
     id: PatientColumn = None
     code: OneCode = None
-    age: Annotated[str | None, Help("Column with the age (default: detected).", "COLUMN"), COLUMN] = None
-    date: Annotated[str | None, Help("Instead of --age: column with a date (default: detected).", "COLUMN"), COLUMN] = (
-        None
-    )
+    age: AgeColumn = None
+    date: DateColumn = None
 
 
 @dataclass(frozen=True, kw_only=True)

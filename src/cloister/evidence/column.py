@@ -132,10 +132,10 @@ class Column:
     @cached_property
     def numbers_rows(self) -> bool:
         """Whether the column has each number from 0 or 1 on once, as a data frame of R or pandas has them."""
-        first = self.numbers.min(initial=np.inf) if self.is_key and self.n_rows > MANY_KINDS else np.nan
-        if first not in (0, 1) or not self.is_whole:
+        if not self.is_key or self.n_rows <= MANY_KINDS:
             return False
-        return np.array_equal(np.sort(self.numbers), np.arange(first, first + self.n_rows))
+        numbers = np.sort(self.numbers)
+        return numbers[0] in (0, 1) and np.array_equal(numbers, numbers[0] + np.arange(self.n_rows))
 
     @cached_property
     def is_measured(self) -> bool:

@@ -168,15 +168,23 @@ def _likely_id(frame: pl.DataFrame, columns: Sequence[str]) -> str:
     return next(iter([*named, *repeated, *columns]))
 
 
+def check_layout(codes: str | None, code: str | None) -> None:
+    """Refuse a column with all codes of a patient next to one with one code a line."""
+    if codes is not None and code is not None:
+        raise InputError(
+            setting("codes"),
+            " names a column with all codes of a patient, ",
+            setting("code"),
+            " one with one code. Give one.",
+        )
+
+
 def _code_columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColumns:
     """Assign columns to their purposes; one of ``codes`` and ``code`` is None."""
     header = Header(file, present, (*ID_NAMES, *CODES_NAMES, *CODE_NAMES), "id,codes")
     header.check(wanted.id, wanted.codes, wanted.code)
+    check_layout(wanted.codes, wanted.code)
     all_of_them, one = setting("codes"), setting("code")
-    if wanted.codes is not None and wanted.code is not None:
-        raise InputError(
-            all_of_them, " names a column with all codes of a patient, ", one, " one with one code. Give one."
-        )
     codes, code = wanted.codes, wanted.code
     if codes is None and code is None:
         codes, code = header.first(CODES_NAMES), header.first(CODE_NAMES)
@@ -398,10 +406,7 @@ def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> E
                 f". {header.listed()}",
                 file=file,
             )
-    taken = [name for name in (*columns.values(), wanted.date, anchor, wanted.detail) if name is not None]
-    twice = next((name for name in taken if taken.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
+    header.check_once(*columns.values(), wanted.date, anchor, wanted.detail)
     return replace(wanted, id=columns["id"], code=columns["code"], age=columns.get("age"))
 
 

@@ -10,7 +10,7 @@ from cloister.errors import InputError, setting
 from cloister.evidence.column import CODE_NAMES, IDS, Guess, are_codes, plain_name
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
-from cloister.io.codes import split_at
+from cloister.io.codes import check_layout, split_at
 from cloister.io.columns import Header
 from cloister.risk.identifiers import is_named_patient
 from cloister.shapes.claims.method.first_plan import LOOKED_AT, are_dates
@@ -24,7 +24,7 @@ MOSTLY = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class NamedColumns:
-    """The columns that a user named, by role; those that are None are guessed."""
+    """The columns that a user named, by role; one that is None is guessed."""
 
     id: str | None = None
     codes: str | None = None
@@ -34,13 +34,12 @@ class NamedColumns:
 
     def check(self, frame: pl.DataFrame, file: str, example: str) -> None:
         """Refuse names of columns that the file does not have, and names that contradict each other."""
-        asked = [one for one in (self.id, self.codes, self.code, self.age, self.date) if one is not None]
-        Header(file, frame.columns, (*frame.columns,), example).check(*asked)
-        if (twice := next((one for one in asked if asked.count(one) > 1), None)) is not None:
-            raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
-        for one, other, both in (("codes", "code", self.codes and self.code), ("age", "date", self.age and self.date)):
-            if both:
-                raise InputError("Give ", setting(one), " or ", setting(other), ", not both.", file=file)
+        header = Header(file, frame.columns, (*frame.columns,), example)
+        header.check(*vars(self).values())
+        header.check_once(*vars(self).values())
+        check_layout(self.codes, self.code)
+        if self.age is not None and self.date is not None:
+            raise InputError("Give ", setting(AGE), " or ", setting(DATE), ", not both.", file=file)
 
 
 NONE_NAMED = NamedColumns()

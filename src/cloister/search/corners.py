@@ -24,7 +24,7 @@ Box = tuple[Transformation, Transformation]
 
 
 class Measurements:
-    """Transformations, each measured once, and those that show that they and all finer ones suppress too much."""
+    """Transformations, each measured once. Some show that they and all finer ones suppress too much."""
 
     def __init__(self, problem: SearchProblem, measure: Callable[[Transformation], Candidate]) -> None:
         self._problem, self._measure = problem, measure

@@ -30,6 +30,8 @@ AllCodes = Annotated[
     str | None, Help("Column with all codes of a patient (default: detected).", "COLUMN"), COLUMN, Key()
 ]
 OneCode = Annotated[str | None, Help("Column with one code per line (default: detected).", "COLUMN"), COLUMN, Key()]
+AgeColumn = Annotated[str | None, Help("Column with the age, a number of at least 0.", "COLUMN"), COLUMN, Key()]
+DateColumn = Annotated[str | None, Help("Instead of --age: column with a date, YYYY-MM-DD.", "COLUMN"), COLUMN, Key()]
 Separator = Annotated[
     str | None,
     Help("Separators of codes in a cell, in addition to spaces (default: commas, semicolons and bars).", "TEXT"),

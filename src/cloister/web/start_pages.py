@@ -27,13 +27,6 @@ SHAPES = {
 NAMED = {"codes": ("id", "codes", "code"), "trajectories": ("id", "code", "age", "date")}
 """Columns that the first job of a shape can be given by name; without, they are detected."""
 
-NAMED_HELP = {
-    "id": "Column that identifies patients.",
-    "codes": "Of codes: column with all codes of a patient.",
-    "code": "Column with one code per line.",
-    "age": "Of trajectories: column with the age.",
-    "date": "Of trajectories: column with a date, instead of an age.",
-}
 PROFILES = {
     "": "a single table",
     "omop": "OMOP common data model",
@@ -97,10 +90,11 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
 
 def _named(visit: RequestContext) -> "list[BoundField]":
     """The fields for columns that are named."""
-    from .forms import BoundField, Spec
+    from .data_pages import reading_specs
+    from .forms import BoundField, only, specs_of_shape
 
-    fields = [Spec((name,), str, text, "detected") for name, text in NAMED_HELP.items()]
-    return [BoundField(one, visit.say(one.name)) for one in fields]
+    fields = {one.key: one for shape, names in NAMED.items() for one in only(specs_of_shape(shape), names)}
+    return [BoundField(one, visit.say(one.name)) for one in (*only(reading_specs("codes"), ("id",)), *fields.values())]
 
 
 def _in_address(visit: RequestContext) -> dict[str, str]:

@@ -307,7 +307,7 @@ def test_a_setting_of_the_map_is_shown_with_what_changes(window):
 
 
 def combinations_drawn(text):
-    """How many combinations a picture shows: its dots, and those that a dot says are in its place."""
+    """How many combinations a picture shows: its dots, and how many more each says are in its place."""
     more = re.findall(r"<title>[^<]*?([\d,]+) more in the same place", text)
     return text.count("<circle class=") - text.count('class="ring"') + sum(int(n.replace(",", "")) for n in more)
 

@@ -22,7 +22,7 @@ from .original import PreparedOriginal, compare
 from .risk import original_holds, risk_holds, seed_of
 from .statements import find_broken
 
-HOW = "files counted anew by SQL, risk simulated again with other random numbers, independently of the search"
+HOW = "files counted again by SQL, risk simulated again with other random numbers, independently of the search"
 
 
 def verify(

@@ -19,7 +19,7 @@ from .chunks import orders, rare_chunks
 from .original import DisassociationSecret as DisassociationSecret
 from .original import differences
 
-HOW = "sets of codes were counted anew in every chunk"
+HOW = "sets of codes were counted again in every chunk"
 HOW_COMPARED = f"{HOW}, and every chunk was compared with the original"
 Promises = Iterator[tuple[str, bool | np.bool_]]  # What must hold, each with whether it does
 

@@ -38,7 +38,7 @@ Table = NDArray[np.int32]
 SETS_AT_ONCE = 1024  # Sets whose records are looked at together
 BYTE = 8
 NO_SETS = UtilityPolicy((), ())
-HOW = "sets of terms were counted anew by SQL in the released records"
+HOW = "sets of terms were counted again by SQL in the released records"
 HOW_COMPARED = f"{HOW}, and every record was compared with the original"
 
 

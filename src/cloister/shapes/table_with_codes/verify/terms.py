@@ -16,7 +16,7 @@ from cloister.verification.script import note
 
 from .statements import find_broken_terms
 
-HOW = "sets of terms were counted anew by SQL in every class"
+HOW = "sets of terms were counted again by SQL in every class"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

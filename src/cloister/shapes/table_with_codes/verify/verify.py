@@ -101,7 +101,7 @@ def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
     return bool(len(sets) >= released.n_records and (both[COUNT].fill_null(0) >= both["least"]).all())
 
 
-CHECKED = "what the manifest says of the codes does not contradict the clusters; its figures were counted anew"
+CHECKED = "what the manifest says of the codes does not contradict the clusters; its figures were counted again"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cloister.settings.constraints import COLUMN, FILE, HIERARCHY, UTILITY_POLICY, Described, Interval, OneOf, WordsOr
 from cloister.settings.declaration import Help, Key, Keywords
-from cloister.settings.run_options import CodedOptions
+from cloister.settings.run_options import AgeColumn, CodedOptions, DateColumn
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -150,10 +150,8 @@ class TrajectoriesSettings:
         Key(),
     ] = None
     code: Annotated[str | None, Help("Column with one code per line.", "COLUMN"), COLUMN, Key()] = None
-    age: Annotated[str | None, Help("Column with the age, a number of at least 0.", "COLUMN"), COLUMN, Key()] = None
-    date: Annotated[str | None, Help("Instead of --age: column with a date, YYYY-MM-DD.", "COLUMN"), COLUMN, Key()] = (
-        None
-    )
+    age: AgeColumn = None
+    date: DateColumn = None
     anchor: Annotated[
         str | None,
         Help(

@@ -32,7 +32,7 @@ from .statements import ExpectedGuarantee, find_broken
 
 KEY, SIZE = "trajectory\0", "rows\0"  # Columns beside those of a release, whose names are none of theirs
 ROUNDED = 0.0005 + 1e-9  # How far a loss published to three decimals may be from the true one
-COUNTED = "equal trajectories were counted anew by SQL in what is released"
+COUNTED = "equal trajectories were counted again by SQL in what is released"
 LABELS = ", and labels and the number of patients were compared with the original"
 TRAJECTORIES = ", and every trajectory was compared with its patient's in the original"
 EVERY_PAIR = ", and every pair was compared with the one of the original that it stands for"
