@@ -19,7 +19,7 @@ Sureness = Literal["sure", "likely", "not sure"]
 IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
        "patientid", "patient_no", "patient_nr", "patient_nbr", "patient_number", "person", "member", "beneficiary",
        "beneficiary_id", "bene_id", "desynpuf_id", "mrn", "pid", "eid", "seqn", "fallnummer")  # fmt: skip
-CODE_NAMES = re.compile(r"code|icd|diag|(^|_)dx|concept")
+WORDS_OF_CODES = re.compile(r"code|icd|diag|(^|_)dx|concept")
 NEARLY_ALL = 0.98  # share of the records that decides what a column holds
 UNIQUE_SHARE = 0.05  # categories are kinds of people if no more of the values than this occur in one record alone
 FEW, MANY_KINDS = 12, 60
@@ -193,7 +193,7 @@ class Column:
     @cached_property
     def holds_codes(self) -> bool:
         """Whether the column contains diagnosis codes, by form and name: years and other numbers look like codes."""
-        if CODE_NAMES.search(plain_name(self.name)) is None or self.mostly(r"(18|19|20)[0-9]{2}"):
+        if WORDS_OF_CODES.search(plain_name(self.name)) is None or self.mostly(r"(18|19|20)[0-9]{2}"):
             return False
         return are_codes(self.values.head(MOST_CODES).to_list())
 

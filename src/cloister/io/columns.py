@@ -297,7 +297,10 @@ class Header:
         """Return a sentence that lists the columns, if that reveals no patient."""
         if self._are_names():
             return f"Its columns: {list_columns(self.present)}."
-        return f"Its first line must name the columns, as in: {self.example}."
+        return (
+            "Its columns are not listed here, as its first line may be a record. That line must name the columns, as "
+            f"in: {self.example}."
+        )
 
     def check(self, *wanted: str | None) -> None:
         """Refuse a requested column that does not exist."""

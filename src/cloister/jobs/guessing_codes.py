@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from cloister.errors import InputError, setting
-from cloister.evidence.column import CODE_NAMES, IDS, Guess, are_codes, plain_name
+from cloister.evidence.column import IDS, WORDS_OF_CODES, Guess, are_codes, plain_name
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
 from cloister.io.codes import check_layout, split_at
-from cloister.io.columns import Header
+from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header
 from cloister.risk.identifiers import is_named_patient
 from cloister.shapes.claims.method.first_plan import LOOKED_AT, are_dates
 
@@ -34,9 +34,11 @@ class NamedColumns:
 
     def check(self, frame: pl.DataFrame, file: str, example: str) -> None:
         """Refuse names of columns that the file does not have, and names that contradict each other."""
-        header = Header(file, frame.columns, (*frame.columns,), example)
-        header.check(*vars(self).values())
-        header.check_once(*vars(self).values())
+        asked = [name for name in vars(self).values() if name is not None]
+        usual = (*ID_NAMES, *CODES_NAMES, *CODE_NAMES, *AGE_NAMES)
+        header = Header(file, frame.columns, (*usual, *asked), example)
+        header.check(*asked)
+        header.check_once(*asked)
         check_layout(self.codes, self.code)
         if self.age is not None and self.date is not None:
             raise InputError("Give ", setting(AGE), " or ", setting(DATE), ", not both.", file=file)
@@ -127,7 +129,7 @@ def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
     """Return the column of codes: by name and content, else by one of them; a number unique in each row is no code."""
     numbered = [name for name in names if _numbers_rows(frame[name])]
     names = [name for name in names if name not in numbered] or names
-    by_name = [name for name in names if CODE_NAMES.search(plain_name(name))]
+    by_name = [name for name in names if WORDS_OF_CODES.search(plain_name(name))]
     cells = {name: split_at(pl.Series(_values(frame[name]), dtype=pl.String), None) for name in names}
     words = {name: sorted({word for value in cells[name] for word in value.split()}) for name in names}
     by_content = [

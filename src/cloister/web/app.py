@@ -25,7 +25,7 @@ from cloister.version import __version__
 from .folder import Folder
 from .forms import in_words
 from .glossary import link_terms
-from .work import Work, Works
+from .work import AGAIN, Work, Works
 
 if TYPE_CHECKING:
     from cloister.hierarchy.draft import HierarchyDraft
@@ -267,7 +267,9 @@ def application(app: Application) -> Starlette:
 
 
 def _visit(app: Application, request: Request, form: FormData) -> RequestContext:
-    return RequestContext(app, request.query_params, form, "hx-request" in request.headers)
+    earlier = app.works.get(request.query_params.get(AGAIN, ""))
+    typed = form if form or earlier is None else earlier.form
+    return RequestContext(app, request.query_params, typed, "hx-request" in request.headers)
 
 
 def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Response]]:

@@ -97,11 +97,6 @@ def _named(visit: RequestContext) -> "list[BoundField]":
     return [BoundField(one, visit.say(one.name)) for one in (*only(reading_specs("codes"), ("id",)), *fields.values())]
 
 
-def _in_address(visit: RequestContext) -> dict[str, str]:
-    """The columns that are named, so that the page that is gone back to has them."""
-    return {one.spec.name: one.text for one in _named(visit) if one.text}
-
-
 def _words_of_named(visit: RequestContext, shape: str) -> list[str]:
     """The options of ``cloister init`` for the columns that are named."""
     from cloister.errors import InputError
@@ -145,16 +140,16 @@ def make_of_database(visit: RequestContext) -> Response:
     # A query may hold values of patients: it is no argument of a process, nor of the page that shows the command.
     text = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.sql")
     write_private(text, query.query.encode())
-    back = address("new/database", into=visit.say("into"), shape=shape, **_in_address(visit))
+    back = address("new/database", into=visit.say("into"))
     return _first(visit, [*named, "--query", text.name, "--", query.url], target, shape, back, passing=[text])
 
 
 def _likely(names: list[str]) -> str:
     """The shape that columns of these names are usually of."""
-    from cloister.evidence.column import CODE_NAMES, plain_name
+    from cloister.evidence.column import WORDS_OF_CODES, plain_name
 
     has_code = any(name in ("code", "icd9", "icd10", "icd", "condition_concept_id") for name in names)
-    has_code |= len(names) == 2 and any(CODE_NAMES.search(plain_name(name)) for name in names)
+    has_code |= len(names) == 2 and any(WORDS_OF_CODES.search(plain_name(name)) for name in names)
     if has_code and any(name.startswith(("age", "date")) or name.endswith("_date") for name in names):
         return "trajectories"
     return "codes" if "codes" in names or (has_code and len(names) <= 4) else "table"
@@ -182,19 +177,19 @@ def make(visit: RequestContext) -> Response:
     into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
     if any(one is not None and one.parent != path.parent for one in (second, into)):
         raise InputError("The job and all its files must be in one folder. Move one of them.")
-    source = fill_section(reading_specs(), {}, visit.form)
+    try:
+        named = _words_of_named(visit, shape)
+    except InputError as error:
+        return new(visit, in_words(error), 400)
     called = f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name
     target = _free(path)
     if visit.say("empty") and into is not None:
         return new(visit, "A new part starts with suggested settings. Choose them, and change them later.", 400)
     if visit.say("empty") and shape != "claims":
-        return _start_job(visit, target, shape, {"file": called, **source})
-    try:
-        named = _words_of_named(visit, shape)
-    except InputError as error:
-        return new(visit, in_words(error), 400)
+        return _start_job(visit, target, shape, called)
+    source = fill_section(reading_specs(), {}, visit.form)
     words = [*named, *command_words(RunOptions, source), "--", called]
-    back = address("new", file=visit.say("file"), into=visit.say("into"), shape=shape, **_in_address(visit))
+    back = address("new", file=visit.say("file"), into=visit.say("into"))
     if second is None:
         return _first(visit, words, target, shape, back)
     files = {"file": called, **source}, {"file": second.name, **source}
@@ -236,7 +231,7 @@ def _first(
     work = visit.app.works.start(
         ["init", shape, "--out", out.name, "--json", *words], target.parent, what=f"Looking at {target.stem}",
         then=address(step, job=visit.app.folder.place(target)), back=back, after=after,
-        passing=(*passing, *(path for path in {made, out} if path != target)),
+        passing=(*passing, *(path for path in {made, out} if path != target)), form=visit.form,
     )  # fmt: skip
     return visit.working(work)
 
@@ -274,12 +269,16 @@ def _free(path: Path) -> Path:
     return next(one for one in names if not one.exists() and not one.with_name(f"{one.stem}-release").exists())
 
 
-def _start_job(visit: RequestContext, target: Path, shape: str, source: "Given") -> Response:
-    """A job without guesses: every column, and every code, is still to be decided."""
+def _start_job(visit: RequestContext, target: Path, shape: str, called: str) -> Response:
+    """A job without guesses: every column that is not named, and every code, is still to be decided."""
+    from .data_pages import reading_specs
+    from .forms import fill_section, only, specs_of_shape
     from .job_state import new_job
 
     name = target.stem
-    part: Given = {"shape": shape, "source": name} | ({"m": 2} if shape == "codes" else {})
+    source = {"file": called, **fill_section(reading_specs(shape), {}, visit.form)}
+    named = fill_section(only(specs_of_shape(shape), NAMED.get(shape, ())), {}, visit.form)
+    part: Given = {"shape": shape, "source": name, **named} | ({"m": 2} if shape == "codes" else {})
     new_job(target, {"name": name, "output": f"{name}-release", "k": 5, "sources": {name: source}, "protect": [part]})
     step = STEPS.get(shape, OTHER_STEPS)[1]
     return RedirectResponse(address(step, job=visit.app.folder.place(target), part=name), 303)

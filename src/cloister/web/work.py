@@ -14,12 +14,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import urlencode
+
+from starlette.datastructures import FormData
 
 from cloister.errors import CloisterError
 from cloister.settings.declaration import Given
 
 MOST_KEPT, MOST_NOTES = 50, 20
 GRACE_S = 10.0
+AGAIN = "again"
+"""In an address: the key of the work whose form a page shows again."""
 
 
 @dataclass
@@ -33,6 +38,7 @@ class Work:
     doing : what it does now
     answering, reporting : what it prints at the end, and while it works, an object a line
     answer : the object that it printed at the end
+    form : what was typed on the page it was started from; it may hold values of the data, so no address has it
     """
 
     key: str
@@ -52,6 +58,7 @@ class Work:
     seconds: float = 0.0
     is_cancelled: bool = False
     passing: tuple[Path, ...] = ()  # files that are taken away at the end
+    form: FormData = field(default_factory=FormData, repr=False)
 
     @property
     def is_running(self) -> bool:
@@ -143,8 +150,12 @@ class Works:
         back: str,
         after: Callable[[Work], None] | None = None,
         passing: tuple[Path, ...] = (),
+        form: FormData | None = None,
     ) -> Work:
-        """Start a command in a folder; ``after`` is called once it is done, before pages show it as done."""
+        """Start a command in a folder; ``after`` is called once it is done, before pages show it as done.
+
+        ``form``: what the page ``back`` is to show as typed
+        """
         command = [sys.executable, "-m", "cloister", *words]
         environment = {**os.environ, "CLOISTER_PROGRESS": "json"}
         (answering, answer), (reporting, reports) = os.pipe(), os.pipe()
@@ -161,7 +172,9 @@ class Works:
             os.close(reports)
         pipes = os.fdopen(answering, "rb"), os.fdopen(reporting, "rb")
         shown = shlex.join(["cloister", *(word for word in words if word != "--json")])
-        work = Work(secrets.token_urlsafe(12), what, then, back, shown, process, *pipes, passing=passing)
+        key = secrets.token_urlsafe(12)
+        back += "" if form is None else f"&{urlencode({AGAIN: key})}"
+        work = Work(key, what, then, back, shown, process, *pipes, passing=passing, form=form or FormData())
 
         threading.Thread(target=work.listen, args=(after,), daemon=True).start()
         with self._lock:

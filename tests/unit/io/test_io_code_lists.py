@@ -103,10 +103,10 @@ def test_named_columns(written):
 REFUSED = {
     "no codes": ("id,age\n1,2\n", {}, "has no column of codes"),
     "lists columns": ("id,age\n1,2\n", {}, "Its columns: id, age"),
-    "no header": ("001 250.10\nV51\n", {}, "Its first line must name the columns"),
+    "no header": ("001 250.10\nV51\n", {}, "its first line may be a record"),
     "both layouts": ("id,code,codes\n1,2,3\n", {}, "Name the one to use"),
     "both named": ("id,code,codes\n1,2,3\n", {"code": "code", "codes": "codes"}, "Give one"),
-    "no usual name": ("who,what\n1,2\n", {"id": "wo"}, "Its first line must name the columns"),
+    "no usual name": ("who,what\n1,2\n", {"id": "wo"}, "its first line may be a record"),
     "long without id": ("code,age\n1,2\n", {}, "Name it with id"),
     "one code a row, of nobody": (
         "nr,diagnosis\n1,a\n1,b\n2,a\n",

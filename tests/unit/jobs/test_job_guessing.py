@@ -3,8 +3,9 @@
 import polars as pl
 import pytest
 
+from cloister.errors import InputError
 from cloister.evidence.table import guess_table
-from cloister.jobs.guessing_codes import guess_codes
+from cloister.jobs.guessing_codes import NamedColumns, guess_codes, guess_events
 
 N = 40
 
@@ -60,3 +61,14 @@ def test_a_column_that_numbers_the_rows_is_dropped():
     assert (numbered.role, numbered.sureness, numbered.why)[:2] == ("drop", "likely")
     assert numbered.why.startswith("it numbers the rows")
     assert with_gap.role == "undecided"
+
+
+@pytest.mark.parametrize("guess", [guess_codes, guess_events])
+def test_a_first_line_that_may_be_a_record_is_not_listed(guess):
+    """Without a name that is usual or asked for, nothing shows that the first line names columns."""
+    record = pl.DataFrame({"Miller": ["Smith", "Jones"], "I10": ["E11", "I10"]})
+    with pytest.raises(InputError, match="may be a record") as raised:
+        guess(record, "people.csv", NamedColumns(id="patient"))
+    assert "Miller" not in str(raised.value)
+    with pytest.raises(InputError, match="Its columns: who, what"):
+        guess(pl.DataFrame({"who": ["1", "2"], "what": ["E11", "I10"]}), "a.csv", NamedColumns(id="who", code="x"))

@@ -152,7 +152,21 @@ def test_columns_of_a_query_can_be_named_too(window):
     asked = {**form, "url": "x.sqlite", "query": "SELECT * FROM t", "shape": "trajectories", "name": "odd"}
     refused = window.wait(window.post("/new/database", {**asked, "f:id": "a"}))
     assert "Name it with Age" in plain(refused.text)
-    assert window.wait(window.post("/new/database", {**asked, "f:id": "a", "f:age": "c"})).url.path == "/promise"
+    link = plain(re.search(r'href="(/new/database\?[^"]+)"', refused.text)[1])
+    assert "SELECT" not in link
+    back = window.client.get(link)
+    assert window.form_of(back, "/new/database") == {**asked, "f:id": "a"}
+    assert window.wait(stepped(window, back, "/new/database", **{"f:age": "c"})).url.path == "/promise"
+
+
+def test_a_job_from_scratch_has_the_columns_that_were_named(window):
+    """Nothing is guessed, and nothing that was typed is lost."""
+    (window.folder / "odd.csv").write_text("a,b,c\n1,A10,40\n2,B20,41\n")
+    form = window.form_of(window.get("/new", file="odd.csv"), "/new")
+    named = {"shape": "trajectories", "f:id": "a", "f:code": "b", "f:age": "c", "empty": "1"}
+    assert window.post("/new", form | named).url.path == "/promise"
+    written = (window.folder / "odd.toml").read_text()
+    assert all(line in written for line in ('id = "a"', 'code = "b"', 'age = "c"'))
 
 
 def test_a_file_of_claims_that_was_chosen_is_not_ignored(window):
