@@ -11,6 +11,7 @@ from tests.made.examples import examples
 from tests.oracles.imputation import is_inside, may_be_drawn
 
 import cloister as cl
+from cloister.hierarchy.interval import ABOVE, BELOW
 from cloister.recipients.admitted import admit
 from cloister.recipients.imputation import Imputation, draw_inside
 from cloister.recipients.labels import LabelledColumn
@@ -104,3 +105,31 @@ def test_a_star_of_numbers_is_in_the_range_of_the_release():
 
     assert found.values(found.first).to_list() == [40, 90, 40]
     assert found.values(found.last).to_list() == [100, 100, 49]
+
+
+@pytest.mark.parametrize("kind", ["whole", "bounded", "decimals"])
+@given(data=st.data())
+@examples(40)
+def test_each_end_of_a_joined_label_has_a_record(kind, data):
+    """A label spans the intervals of its class, so some imputed cell lies in the first one, and some in the last.
+
+    Not so of open labels, whose first or last interval has no room where the widest closed label is narrow.
+    """
+    hierarchy, domain = HIERARCHIES[kind]
+    groups = data.draw(st.lists(st.lists(st.sampled_from(domain), min_size=2, max_size=6), min_size=1, max_size=6))
+    labels = []
+    for group in groups:
+        begin, end = hierarchy.cells(group, 1)
+        ends = int(begin.min()), int(end.max())
+        labels += [hierarchy.scale.label(*ends) if {*ends} != {BELOW, ABOVE} else "*"] * len(group)
+    rows = codebook_of([("x", "quasi-identifier", "interval", "0 1", label, "") for label in dict.fromkeys(labels)])
+    column = LabelledColumn.of(pl.Series("x", labels), rows, hierarchy)
+    values = [value for group in groups for value in group]
+    joined = {one.label for one in hierarchy.join(hierarchy.bind("x", values), labels).joined}
+    frame = pl.DataFrame({"x": labels, "outcome": data.draw(st.permutations(range(len(labels))))})
+    drawn = Imputation.of(frame, [admit(column, 1)], ["outcome"]).complete(data.draw(st.integers(0, 9)))["x"].to_list()
+
+    for label in {label for label in labels if label[0] == "["} if any(one[0] == "[" for one in joined) else ():
+        own = [str(value) for value, other in zip(drawn, labels) if other == label]
+        begin, end = hierarchy.cells(own, 1)
+        assert hierarchy.scale.label(int(begin.min()), int(end.max())) == label

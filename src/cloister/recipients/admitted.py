@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from cloister.hierarchy import ROOT
+from cloister.hierarchy.interval import ABOVE, BELOW, Intervals
 from cloister.io.other_files import typed_texts
 
 from .labels import Label, LabelledColumn, Mask, Places, RangeLabels
@@ -43,6 +44,8 @@ class AdmittedColumn:
     scale : steps in a number
     lists : the positions that each list admits, ascending
     list_of : (n_rows,) place of the list of each cell, -1 for other labels; empty if there are no lists
+    until, since : (n_rows,) the last position of the first interval that a closed range joins, and the first of its
+        last one; None if no range joins intervals
     """
 
     name: str
@@ -54,11 +57,14 @@ class AdmittedColumn:
     scale: int = 1
     lists: tuple[Places, ...] = ()
     list_of: Places = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    until: Places | None = None
+    since: Places | None = None
 
     def take(self, rows: Places) -> "AdmittedColumn":
         """Return the column with these rows."""
+        until, since = (None if ends is None else ends[rows] for ends in (self.until, self.since))
         list_of = self.list_of[rows] if self.lists else self.list_of
-        return replace(self, first=self.first[rows], last=self.last[rows], list_of=list_of)
+        return replace(self, first=self.first[rows], last=self.last[rows], list_of=list_of, until=until, since=since)
 
     def cells_of_lists(self) -> Iterator[tuple[Places, Places]]:
         """Yield the positions that each list admits, and its cells."""
@@ -138,14 +144,14 @@ def uniform(first: Places, last: Places, rng: np.random.Generator) -> Places:
     return first + (rng.random(first.size) * (last - first + 1)).astype(np.int64)
 
 
-def admit(column: LabelledColumn) -> AdmittedColumn:
-    """Return what the cells of a released column admit."""
+def admit(column: LabelledColumn, joined_at: int | None = None) -> AdmittedColumn:
+    """Return what the cells of a released column admit; ``joined_at`` is the level of which labels join intervals."""
     known = column.without_lists
     ranges = [low != high for label, (low, high) in zip(known.labels, known.ends, strict=True) if label != ROOT]
-    return _in_steps(column) if column.is_measured and any(ranges) else _by_name(column)
+    return _in_steps(column, joined_at) if column.is_measured and any(ranges) else _by_name(column)
 
 
-def _in_steps(column: LabelledColumn) -> AdmittedColumn:
+def _in_steps(column: LabelledColumn, joined_at: int | None) -> AdmittedColumn:
     """Return the positions of numbers or days in ranges."""
     known = RangeLabels.of(column)
     single = np.array([low is not None and low == high for low, high in column.ends], dtype=np.bool_)
@@ -163,8 +169,31 @@ def _in_steps(column: LabelledColumn) -> AdmittedColumn:
     missing = int(last[~is_any & ~gone].max()) + 1
     first[is_any], last[is_any] = first[~is_any & ~gone].min(), missing - (not gone.any())
     first[gone] = last[gone] = missing
-    at = column.place
-    return AdmittedColumn(column.name, first[at], last[at], missing, None, column.kind == "date", scale)
+    found = AdmittedColumn(column.name, first, last, missing, None, column.kind == "date", scale)
+    if joined_at is not None and isinstance(column.hierarchy, Intervals):
+        found = _with_outer_intervals(found, column, column.hierarchy, joined_at)
+    return found.take(column.place)
+
+
+def _with_outer_intervals(
+    found: AdmittedColumn, column: LabelledColumn, hierarchy: Intervals, level: int
+) -> AdmittedColumn:
+    """Return what labels (n_labels,) admit, with the first and the last interval of a level in each.
+
+    Without, if no label joins intervals: they may be those of levels then, which need not have a record at both ends.
+    """
+    read = [hierarchy.scale.read_label(label or "") or (BELOW, ABOVE) for label in column.labels]
+    closed = [n for n, (begin, end) in enumerate(read) if begin != BELOW and end != ABOVE]
+    lows = [hierarchy.scale.written(read[n][0]) for n in closed]
+    highs = [hierarchy.scale.written(read[n][1] - 1) for n in closed]
+    first, last = (hierarchy.cells(texts, level) for texts in (lows, highs))
+    bound = hierarchy.bind(column.name, sorted({*lows, *highs}))
+    if first is None or last is None or not hierarchy.join(bound, column.labels, level).joined:
+        return found
+    until, since, units = found.last.copy(), found.first.copy(), 10**hierarchy.scale.places
+    until[closed] = -(-first[1] * found.scale // units) - 1
+    since[closed] = -(-last[0] * found.scale // units)
+    return replace(found, until=until, since=since)
 
 
 def _scale(texts: Iterable[str], most: float) -> int:

@@ -9,6 +9,10 @@ other columns:
 * Numbers and days in a range: of values of random records that the range admits, one that the other columns make
   likely. A tree alone would leave the values inside a range unrelated to the other columns.
 
+What the method states of a class is restored after each draw: a label that joins intervals has a record in its first
+and its last one, and a label that lists values has each of them. Without, coefficients are biased: wide ranges would be
+drawn as if nobody of the class had needed them.
+
 Both learn from a bootstrap sample of the records whose label is not ``*``, a new one for each draw, so that the
 tables differ as much as the data leave the model open. Recorded columns are predictors and never change.
 
@@ -37,6 +41,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.release.manifest import codes_of
 from cloister.shapes.table.format.facts import DATA
 from cloister.shapes.table.format.manifest import TableManifest
+from cloister.shapes.table.format.options import JOINED
 from cloister.shapes.table_with_codes.format.data import PRESENT
 from cloister.shapes.table_with_codes.method.protect import with_reconstruction
 
@@ -94,7 +99,9 @@ def imputation_of(answers: Answers, manifest: TableManifest, frame: pl.DataFrame
         raise InputError("All quasi-identifiers have averages, which are complete: there is nothing to impute.")
     no_predictors = {*quasi, *_ids_of(manifest), *own}
     recorded = [name for name in frame.columns if name not in no_predictors]
-    return Imputation.of(frame, [admit(table.column(name)) for name in quasi], recorded)
+    levels = {name: max(1, manifest.settings.level_bounds.get(name, (1, None))[0]) for name in quasi}
+    joined = levels if manifest.settings.labels == JOINED else {}
+    return Imputation.of(frame, [admit(table.column(name), joined.get(name)) for name in quasi], recorded)
 
 
 def _ids_of(manifest: TableManifest) -> list[str]:
@@ -183,12 +190,16 @@ class Imputation:
         known = known if known.size >= 2 * SMALLEST_LEAF else np.arange(own.size)
         learnt = known[rng.integers(0, known.size, own.size)]
         features = np.column_stack([np.ones(own.size), *(_feature(one, own, learnt) for one in predictors)])
-        line = np.linalg.lstsq(features[learnt], own[learnt].astype(np.float64))[0].astype(np.float64)
-        features = np.column_stack([features, features @ line])
+        slopes = np.linalg.lstsq(features[learnt], own[learnt].astype(np.float64))[0].astype(np.float64)
+        features = np.column_stack([features, features @ slopes])
         is_by_tree = column.is_open & (column.is_any | (column.named is not None))
-        for cells, draw in ((is_by_tree, draw_by_tree), (column.is_open & ~is_by_tree, draw_by_line)):
-            if cells.any():
-                own[cells] = draw(column, at[place], features, np.flatnonzero(cells), learnt, rng)
+        cells, ranges = np.flatnonzero(is_by_tree), np.flatnonzero(column.is_open & ~is_by_tree)
+        if cells.size:
+            own[cells] = draw_by_tree(column, at[place], features, cells, learnt, rng)
+        if ranges.size:
+            line = Line.of(at[place][learnt], features[:, -1], learnt)
+            own[ranges] = line.draw(column.first[ranges], column.last[ranges], ranges, rng)
+            own = complete_ends(column, own, self.classes, line, rng)
         return column.complete_lists(own, self.classes, rng) if column.lists else own
 
 
@@ -217,25 +228,79 @@ def draw_by_tree(
     return found
 
 
-def draw_by_line(
-    column: AdmittedColumn, own: Places, features: Features, cells: Places, learnt: Places, rng: np.random.Generator
-) -> Places:
-    """Draw cells of ranges: of `CANDIDATES` values that the label admits, one that the other columns make likely.
+@dataclass(frozen=True, eq=False, repr=False)
+class Line:
+    """What the other columns say of numbers or days: a prediction by least squares, and its spread.
 
-    The likelihood of the other columns is, for each candidate, the density of the normal distribution around the
-    prediction by least squares, the last feature, divided by that around the mean of the column: (n_cells,).
+    Attributes
+    ----------
+    donors : (n_donors,) positions of other records, ascending
+    expected : (n_rows,) the prediction of each
+    middle, spread : mean and variance of the donors
+    rest : their variance around the prediction
     """
-    expected, donors = features[:, -1], np.sort(own[learnt])
-    first, last = (np.repeat(ends[cells], CANDIDATES) for ends in (column.first, column.last))
-    begin, end = np.searchsorted(donors, first), np.searchsorted(donors, last, "right")
-    drawn = _draw_donors(first, last, donors, begin, end, rng)
-    values = drawn.reshape(-1, CANDIDATES).astype(np.float64)
-    middle = float(donors.mean())
-    spread, rest = (max(float(np.mean((own[learnt] - one) ** 2)), 1e-9) for one in (middle, expected[learnt]))
-    weight = (values - middle) ** 2 / spread - (values - expected[cells][:, None]) ** 2 / rest
-    best = np.argmax(weight / 2 + rng.gumbel(size=values.shape), axis=1)
-    one_each: Places = drawn.reshape(-1, CANDIDATES)[np.arange(cells.size), best]
+
+    donors: Places
+    expected: Features
+    middle: float
+    spread: float
+    rest: float
+
+    @classmethod
+    def of(cls, donors: Places, expected: Features, learnt: Places) -> "Line":
+        """Learn from the donors, which are the rows ``learnt`` (n_donors,)."""
+        middle = float(donors.mean())
+        spread, rest = (max(float(np.mean((donors - one) ** 2)), 1e-9) for one in (middle, expected[learnt]))
+        return cls(np.sort(donors), expected, middle, spread, rest)
+
+    def weigh(self, first: Places, last: Places, cells: Places, rng: np.random.Generator) -> tuple[Places, Features]:
+        """Return for each of these cells `CANDIDATES` values from first to last, and their logarithmic weights.
+
+        A weight is the likelihood of the other columns: the density of the normal distribution around the prediction,
+        divided by that around the mean of the column: (n_cells, CANDIDATES) each.
+        """
+        first, last = np.repeat(first, CANDIDATES), np.repeat(last, CANDIDATES)
+        begin, end = np.searchsorted(self.donors, first), np.searchsorted(self.donors, last, "right")
+        drawn = _draw_donors(first, last, self.donors, begin, end, rng).reshape(-1, CANDIDATES)
+        away, off = drawn - self.middle, drawn - self.expected[cells][:, None]
+        return drawn, (away**2 / self.spread - off**2 / self.rest) / 2
+
+    def draw(self, first: Places, last: Places, cells: Places, rng: np.random.Generator) -> Places:
+        """Draw these cells from first to last, one of the candidates by its weight: (n_cells,)."""
+        return _pick(*self.weigh(first, last, cells, rng), rng)
+
+
+def _pick(values: Places, weights: Features, rng: np.random.Generator) -> Places:
+    """Draw a value of each row by logarithmic weights: (n_rows,)."""
+    best = np.argmax(weights + rng.gumbel(size=weights.shape), axis=1)
+    one_each: Places = values[np.arange(best.size), best]
     return one_each
+
+
+def complete_ends(column: AdmittedColumn, at: Places, classes: Places, line: Line, rng: np.random.Generator) -> Places:
+    """Return positions in which each class has a cell in the first and the last interval that its label joins.
+
+    The release states so. Where there is none, a cell of the class is drawn into it, by how likely the other columns
+    make it there, against its whole range: (n_rows,).
+    """
+    if column.until is None or column.since is None:
+        return at
+    found, cells = at.copy(), np.flatnonzero(column.until < column.since)
+    own, ends = classes[cells], ((column.first, column.until), (column.since, column.last))
+    for (first, last), (low, high) in (ends, ends[::-1]):
+        is_there, is_opposite = (
+            (begin[cells] <= found[cells]) & (found[cells] <= end[cells]) for begin, end in ((first, last), (low, high))
+        )
+        n_there, n_opposite = (np.bincount(own[one], minlength=classes.max() + 1) for one in (is_there, is_opposite))
+        free = np.flatnonzero((n_there[own] == 0) & ~(is_opposite & (n_opposite[own] == 1)))
+        rest = cells[free]
+        values, weights = line.weigh(first[rest], last[rest], rest, rng)
+        usual = line.weigh(column.first[rest], column.last[rest], rest, rng)[1]
+        odds = np.logaddexp.reduce(weights, axis=1) - np.logaddexp.reduce(usual, axis=1)
+        order = np.lexsort([-odds - rng.gumbel(size=odds.size), own[free]])
+        chosen = order[np.unique(own[free][order], return_index=True)[1]]
+        found[rest[chosen]] = _pick(values[chosen], weights[chosen], rng)
+    return found
 
 
 def _draw_donors(
