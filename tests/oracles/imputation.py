@@ -17,11 +17,11 @@ def is_inside(hierarchy, domain, label, drawn):
     return covered[drawn] <= covered[label] and bool(covered[label])
 
 
-def may_be_drawn(first, last, leaf, donors, leaf_of_donor):
-    """All positions that a cell may take: of admitted donors in its leaf, else in the nearest leaves, else any."""
-    admitted = [(abs(own - leaf), donor) for donor, own in zip(donors, leaf_of_donor) if first <= donor <= last]
+def may_be_drawn(positions, leaf, donors, leaf_of_donor):
+    """All of these positions that a cell may take: of donors in its leaf, else in the nearest leaves, else any."""
+    admitted = [(abs(own - leaf), donor) for donor, own in zip(donors, leaf_of_donor) if donor in positions]
     nearest = min((distance for distance, _ in admitted), default=None)
-    return {donor for distance, donor in admitted if distance == nearest} or set(range(first, last + 1))
+    return {donor for distance, donor in admitted if distance == nearest} or set(positions)
 
 
 def in_order(labels):

@@ -12,8 +12,8 @@ from tests.oracles.imputation import is_inside, may_be_drawn
 
 import cloister as cl
 from cloister.hierarchy.interval import ABOVE, BELOW
-from cloister.recipients.admitted import admit
-from cloister.recipients.imputation import Imputation, draw_inside
+from cloister.recipients.admitted import Lists, admit
+from cloister.recipients.imputation import Imputation, draw_inside, draw_listed
 from cloister.recipients.labels import LabelledColumn
 from cloister.release.codebook import codebook_of
 
@@ -79,7 +79,22 @@ def test_a_draw_takes_an_admitted_donor_of_the_nearest_leaf(data):
     drawn = draw_inside(*arrays, np.random.default_rng(data.draw(small)))
 
     for cell, position in zip(cells, drawn.tolist()):
-        assert position in may_be_drawn(*cell, *map(list, zip(*donors)))
+        assert position in may_be_drawn(range(cell[0], cell[1] + 1), cell[2], *map(list, zip(*donors)))
+
+
+@given(data=st.data())
+@examples(200)
+def test_a_list_takes_a_listed_donor_of_the_nearest_leaf(data):
+    """Each position is that of a listed donor in the leaf, or in the nearest one, or any if there is no donor."""
+    spots, small = st.integers(0, 12), st.integers(0, 4)
+    donors = data.draw(st.lists(st.tuples(spots, small), min_size=1, max_size=20))
+    cells = data.draw(st.lists(st.tuples(st.sets(spots, min_size=1, max_size=4), small), min_size=1, max_size=10))
+    lists = Lists.of([np.array(sorted(listed), dtype=np.int64) for listed, _ in cells])
+    arrays = [np.array(part, dtype=np.int64) for part in ([leaf for _, leaf in cells], *zip(*donors))]
+    drawn = draw_listed(lists, *arrays, np.random.default_rng(data.draw(small)))
+
+    for (listed, leaf), position in zip(cells, drawn.tolist()):
+        assert position in may_be_drawn(listed, leaf, *map(list, zip(*donors)))
 
 
 @given(st.permutations(range(30)), st.integers(0, 5))

@@ -13,11 +13,10 @@ one, whatever the hierarchy; a list admits some of these. All follows from the r
 * An empty cell is a missing value. ``*`` admits missing values if the codebook states that the column has some.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -25,11 +24,40 @@ import polars as pl
 from cloister.hierarchy import ROOT
 from cloister.hierarchy.interval import ABOVE, BELOW, Intervals
 from cloister.io.other_files import typed_texts
+from cloister.kernels.ragged import take_runs
 
 from .labels import Label, LabelledColumn, Mask, Places, RangeLabels
 
 MOST_STEPS = 2.0**52  # positions that a number of 64 bits distinguishes
 FIRST_DAY = 719_163  # of 1970 as an ordinal
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lists:
+    """The positions that labels list.
+
+    Attributes
+    ----------
+    starts : (n_lists + 1,) where the positions of each list begin, and end
+    positions : those of all lists, ascending in each
+    """
+
+    starts: Places = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    positions: Places = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @classmethod
+    def of(cls, each: Sequence[Places]) -> "Lists":
+        """Put lists one behind the other."""
+        return cls(np.cumsum([0, *map(len, each)], dtype=np.int64), np.concatenate(each)) if each else cls()
+
+    def take(self, which: Places) -> "Lists":
+        """Return these lists."""
+        starts, rows = take_runs(self.starts, which)
+        return Lists(starts, self.positions[rows])
+
+    def draw(self, rng: np.random.Generator) -> Places:
+        """Draw a position of each list, all equally likely: (n_lists,)."""
+        return self.positions[uniform(self.starts[:-1], self.starts[1:] - 1, rng)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +70,7 @@ class AdmittedColumn:
     missing : the position of a missing value, after all others
     named : the value at each position, null at ``missing``; None if positions are numbers or days in steps
     scale : steps in a number
-    lists : the positions that each list admits, ascending
+    lists : the positions that each list admits
     list_of : (n_rows,) place of the list of each cell, -1 for other labels; empty if there are no lists
     until, since : (n_rows,) the last position of the first interval that a closed range joins, and the first of its
         last one; None if no range joins intervals
@@ -55,7 +83,7 @@ class AdmittedColumn:
     named: pl.Series | None = None
     is_date: bool = False
     scale: int = 1
-    lists: tuple[Places, ...] = ()
+    lists: Lists = field(default_factory=Lists)
     list_of: Places = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     until: Places | None = None
     since: Places | None = None
@@ -63,30 +91,33 @@ class AdmittedColumn:
     def take(self, rows: Places) -> "AdmittedColumn":
         """Return the column with these rows."""
         until, since = (None if ends is None else ends[rows] for ends in (self.until, self.since))
-        list_of = self.list_of[rows] if self.lists else self.list_of
+        list_of = self.list_of[rows] if self.list_of.size else self.list_of
         return replace(self, first=self.first[rows], last=self.last[rows], list_of=list_of, until=until, since=since)
-
-    def cells_of_lists(self) -> Iterator[tuple[Places, Places]]:
-        """Yield the positions that each list admits, and its cells."""
-        order = np.argsort(self.list_of, kind="stable")
-        ends = np.searchsorted(self.list_of[order], np.arange(len(self.lists) + 1))
-        for positions, (begin, end) in zip(self.lists, pairwise(ends.tolist()), strict=True):
-            yield positions, order[begin:end]
 
     def complete_lists(self, at: Places, classes: Places, rng: np.random.Generator) -> Places:
         """Return positions in which each class has each value that its label lists, as the release states: (n_rows,).
 
         Where a value is lacking in a class, a random cell takes it whose own value another cell has as well.
         """
-        found = at.copy()
-        for positions, cells in self.cells_of_lists():
-            for position in positions.tolist():
-                key = classes[cells] * (self.missing + 1) + found[cells]
-                _, number, times = np.unique(key, return_inverse=True, return_counts=True)
-                has_it = np.unique(classes[cells[found[cells] == position]])
-                free = cells[(times[number] > 1) & ~np.isin(classes[cells], has_it)]
-                free = free[rng.permutation(free.size)]
-                found[free[np.unique(classes[free], return_index=True)[1]]] = position
+        found, cells = at.copy(), np.flatnonzero(self.is_listed)
+        lists = self.lists.take(self.list_of[cells])
+        for turn in range(int(np.diff(lists.starts).max(initial=0))):
+            # One value of each list at a time, since it matters which cells have a value that another has as well.
+            at_turn = lists.starts[:-1] + turn
+            own, wanted = cells[at_turn < lists.starts[1:]], lists.positions[at_turn[at_turn < lists.starts[1:]]]
+            has_it = np.zeros(int(classes.max(initial=0)) + 1, dtype=np.bool_)
+            has_it[classes[own[found[own] == wanted]]] = True
+            key = classes[own] * (self.missing + 1) + found[own]
+            _, number, times = np.unique(key, return_inverse=True, return_counts=True)
+            free = rng.permutation(np.flatnonzero((times[number] > 1) & ~has_it[classes[own]]))
+            chosen = free[np.unique(classes[own[free]], return_index=True)[1]]
+            found[own[chosen]] = wanted[chosen]
+        return found
+
+    @property
+    def is_listed(self) -> Mask:
+        """Whether the label of a cell lists its values: (n_rows,)."""
+        found: Mask = self.list_of >= 0 if self.list_of.size else np.zeros(self.first.size, dtype=np.bool_)
         return found
 
     @property
@@ -98,7 +129,7 @@ class AdmittedColumn:
     def is_any(self) -> Mask:
         """Whether a cell admits all that any other does, so that its label limits nothing: (n_rows,)."""
         is_widest = (self.first == self.first.min(initial=self.missing)) & (self.last == self.last.max(initial=0))
-        found: Mask = is_widest & self.is_open & (self.list_of < 0 if self.lists else True)
+        found: Mask = is_widest & self.is_open & ~self.is_listed
         return found
 
     @property
@@ -121,14 +152,14 @@ class AdmittedColumn:
         The cells of a label count as evenly spread in it, next to the cells of narrower labels inside.
         """
         at = uniform(self.first, self.last, rng)
-        for positions, own in self.cells_of_lists():
-            at[own] = rng.choice(positions, own.size)
+        listed = np.flatnonzero(self.is_listed)
+        at[listed] = self.lists.take(self.list_of[listed]).draw(rng)
         width = self.last - self.first
         tier = np.ceil(np.log2(width + 1.0))
         _, label, sizes = np.unique(
             np.column_stack([self.first, self.last]), axis=0, return_inverse=True, return_counts=True
         )
-        is_range = (width > 0) & (self.list_of < 0 if self.lists else True)
+        is_range = (width > 0) & ~self.is_listed
         for one in np.unique(tier[is_range]):
             cells, placed = np.flatnonzero(is_range & (tier == one)), np.sort(at[tier < one])
             begin = np.searchsorted(placed, self.first[cells])
@@ -232,4 +263,4 @@ def _by_name(column: LabelledColumn) -> AdmittedColumn:
         values = pl.Series(column.name, finest, pl.Enum(finest))
     named = values.extend_constant(None, 1)
     first, last = ends[column.place].T
-    return AdmittedColumn(column.name, first, last, missing, named, lists=tuple(lists.values()), list_of=list_of)
+    return AdmittedColumn(column.name, first, last, missing, named, lists=Lists.of([*lists.values()]), list_of=list_of)

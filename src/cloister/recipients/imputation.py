@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
+from cloister.kernels.ragged import owners
 from cloister.release.manifest import codes_of
 from cloister.shapes.table.format.facts import DATA
 from cloister.shapes.table.format.manifest import TableManifest
@@ -45,7 +46,7 @@ from cloister.shapes.table.format.options import JOINED
 from cloister.shapes.table_with_codes.format.data import PRESENT
 from cloister.shapes.table_with_codes.method.protect import with_reconstruction
 
-from .admitted import AdmittedColumn, admit, uniform
+from .admitted import AdmittedColumn, Lists, admit, uniform
 from .answers import Answers, answers_from
 from .codes_in_table import ClassChunkAnswers, table_in
 from .labels import Places
@@ -200,7 +201,7 @@ class Imputation:
             line = Line.of(at[place][learnt], features[:, -1], learnt)
             own[ranges] = line.draw(column.first[ranges], column.last[ranges], ranges, rng)
             own = complete_ends(column, own, self.classes, line, rng)
-        return column.complete_lists(own, self.classes, rng) if column.lists else own
+        return column.complete_lists(own, self.classes, rng)
 
 
 def draw_by_tree(
@@ -214,16 +215,11 @@ def draw_by_tree(
     grow = DecisionTreeClassifier if is_class else DecisionTreeRegressor
     tree = grow(min_samples_leaf=SMALLEST_LEAF, random_state=int(rng.integers(2**31)))
     leaf = tree.fit(seen[learnt[:MOST_LEARNT]], own[learnt[:MOST_LEARNT]]).apply(seen).astype(np.int64)
-    drawn, donors = own.copy(), own[learnt]
-    drawn[cells] = draw_inside(column.first[cells], column.last[cells], leaf[cells], donors, leaf[learnt], rng)
-    for positions, listed in column.cells_of_lists():
-        # The places of values in their list are adjacent, as positions must be.
-        is_listed = np.zeros(column.missing + 1, dtype=np.bool_)
-        is_listed[positions] = True
-        is_in, ends = is_listed[donors], np.zeros(listed.size, dtype=np.int64)
-        place = np.searchsorted(positions, donors[is_in])
-        among = draw_inside(ends, ends + positions.size - 1, leaf[listed], place, leaf[learnt[is_in]], rng)
-        drawn[listed] = positions[among]
+    drawn, is_listed = own.copy(), column.is_listed[cells]
+    listed, others = cells[is_listed], cells[~is_listed]
+    lists = column.lists.take(column.list_of[listed])
+    drawn[listed] = draw_listed(lists, leaf[listed], own[learnt], leaf[learnt], rng)
+    drawn[others] = draw_inside(column.first[others], column.last[others], leaf[others], own[learnt], leaf[learnt], rng)
     found: Places = drawn[cells]
     return found
 
@@ -355,6 +351,44 @@ def draw_inside(
         if admitted.size:
             drawn[cells] = by_leaf[admitted[_in_nearest(leaf[cells], leaf_of_donor[order][admitted], rng)]]
     return drawn
+
+
+def draw_listed(lists: Lists, leaf: Places, donors: Places, leaf_of_donor: Places, rng: np.random.Generator) -> Places:
+    """Draw for each cell the value of a donor that its list has, from its leaf or else from the nearest one.
+
+    Where no donor has a listed value, all of them are equally likely.
+
+    Parameters
+    ----------
+    lists, leaf : (n_cells,) what each cell admits, and its leaf
+    donors, leaf_of_donor : (n_donors,) values, and leaves
+
+    Returns
+    -------
+    (n_cells,) positions, each of its list
+    """
+    if not leaf.size:
+        return lists.positions[:0]
+    begin, cell = lists.starts[:-1], owners(lists.starts)
+    # Each listed position of a cell with each leaf is one number, in the order of positions.
+    base = int(max(leaf.max(), leaf_of_donor.max())) + 1
+    pairs, frequency = np.unique(donors * base + leaf_of_donor, return_counts=True)
+    wanted = lists.positions * base + leaf[cell]
+    after = np.searchsorted(pairs, wanted).clip(max=pairs.size - 1)
+    before = np.searchsorted(pairs, wanted, "right").clip(min=1) - 1
+    away = [
+        np.where(pairs[near] // base == lists.positions, np.abs(pairs[near] - wanted), base) for near in (before, after)
+    ]
+    nearest = np.minimum(*(np.minimum.reduceat(one, begin) for one in away))
+    # Of two leaves at one distance the later one, of its donors each.
+    later = np.minimum.reduceat(away[1], begin) == nearest
+    near, distance = np.where(later[cell], after, before), np.where(later[cell], away[1], away[0])
+    weight = np.where((distance == nearest[cell]) & (distance < base), frequency[near], 0)
+    weight[(nearest == base)[cell]] = 1
+    ends = np.cumsum(weight)
+    total = np.add.reduceat(weight, begin)
+    target = ends[begin] - weight[begin] + (rng.random(leaf.size) * total).astype(np.int64)
+    return lists.positions[np.searchsorted(ends, target, "right")]
 
 
 def _in_nearest(leaf: Places, leaf_of_donor: Places, rng: np.random.Generator) -> Places:
