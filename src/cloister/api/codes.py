@@ -61,8 +61,9 @@ def protect_codes(codes: CodeSets | Any, **keywords: Any) -> CodesRelease | Gene
     -----
     *Guarantee of disassociation*: whatever up to m codes an adversary knows of a patient, there is a data set that
     could have led to the release in which at least k records contain them all. Not promised: that those data sets are
-    equally likely, so that probabilities can be higher than 1 / k; that a code does not give another one away, unless
-    ``inference_check`` is ``"enforce"``; anything against an adversary who knows more codes or several patients.
+    equally likely, so that probabilities can be higher than 1 / k; that a code does not give another one away, which
+    ``inference_check="enforce"`` prevents within chunks alone; anything against an adversary who knows more codes or
+    several patients.
 
     *Guarantee of the other methods*: any set of the privacy policy that a patient has, and any subset of one, matches
     no record or at least k records. Not promised: anything against an adversary who knows other codes, codes that a

@@ -220,6 +220,24 @@ class Refinement:
 
 
 @dataclass(frozen=True)
+class ImpliedCodes:
+    """Which codes of a release whoever knows one code of a patient is certain of.
+
+    Attributes
+    ----------
+    codes : of the release
+    implying : of these, how many imply another
+    pairs : codes with a code that they imply
+    patients : of the original, with a code that implies another
+    """
+
+    codes: int
+    implying: int
+    pairs: int
+    patients: int
+
+
+@dataclass(frozen=True)
 class ThreeCriteria:
     """A figure for each criterion of the Article 29 Working Party, and one for predicate singling out.
 
@@ -254,6 +272,7 @@ class Attack:
     inferences : one for each sensitive column; of code sets one for a further code
     predicates : of tables, singling out by everything released
     refinement : of tables and trajectories whose classes have labels of their own, what the method reveals beyond them
+    implied : of disassociated code sets, what one code reveals of others
     """
 
     shape: str
@@ -268,6 +287,7 @@ class Attack:
     inferences: tuple[Inference, ...] = ()
     predicates: PredicateSinglingOut | None = None
     refinement: Refinement | None = None
+    implied: ImpliedCodes | None = None
 
     @property
     def guess(self) -> float:

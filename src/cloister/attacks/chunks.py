@@ -26,6 +26,7 @@ from cloister.verification.driver import Request
 
 from .adversary import ELSEWHERE, GONE, NOT_KNOWN, THERE, UNKNOWN, Adversary, Integers, Match
 from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids
+from .implied_codes import count_implied
 from .simulation import OpenedRelease, patient_ids
 
 MANY = np.iinfo(np.int64).max
@@ -140,6 +141,7 @@ def open_chunks(folder: Path, manifest: DisassociationManifest, known: Request, 
         adversaries=(adversary,),
         sensitive=reconstructed,
         ids=None if codes.ids is None else patient_ids(codes.ids, codes.n_records),
+        implied=count_implied(released, codes),
     )
 
 

@@ -20,6 +20,7 @@ from .adversary import (
     NOT_KNOWN,
     Adversary,
     Attack,
+    ImpliedCodes,
     Inference,
     Integers,
     KnowledgeStep,
@@ -136,6 +137,7 @@ class OpenedRelease:
     traces: Traces | None = None  # for attacks on several parts; None where the release has no records
     predicates: Isolating | None = None  # of tables
     refinement: Refinement | None = None  # where classes have labels of their own
+    implied: ImpliedCodes | None = None  # of chunks
 
 
 def released_of(
@@ -200,6 +202,7 @@ def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> A
         inferences=tuple(inferences),
         predicates=None if opened.predicates is None else opened.predicates.single_out(budget, seed),
         refinement=opened.refinement,
+        implied=opened.implied,
     )
 
 

@@ -51,6 +51,8 @@ class CodeColumns:
     separator: str | None = None
 
 
+MOSTLY_ONCE = 0.5
+"""Cells are lists of codes rather than names of diagnoses if more of them than this share differ."""
 SEPARATOR = r"[;,|]"
 AS_A_LIST = r"^\s*[\[{](.*)[\]}]\s*$"
 
@@ -126,16 +128,8 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     if found.code is not None and ids is not None and parted is not cells:
         parted, ids = _one_a_line(cells, parted, ids)
     cells = parted
-    if ids is None and rest and not cells.str.contains(r"\S\s+\S").any():
-        raise InputError(
-            f"Each row of {file} has one code, and no column says whose it is: each would be another patient. "
-            "Name the column that tells patients apart, as ",
-            setting("id", _likely_id(frame, rest)),
-            ", and ",
-            setting("code", codes),
-            ". If each row is a patient, give the column of codes alone.",
-            file=file,
-        )
+    if ids is None and rest:
+        _check_rows_are_patients(frame.select(rest), cells, codes, file)
     roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
     no_id = ["there is no id: every line is assumed to be another patient"] if found.id is None else []
     return CodeSource(
@@ -149,6 +143,30 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
         delimiter=source.delimiter,
         name=file,
         notes=(*source.notes, *_notes(roles, ()), *how_parted, *no_id, *_notes((), rest)),
+    )
+
+
+def _check_rows_are_patients(others: pl.DataFrame, cells: pl.Series, codes: str, file: str) -> None:
+    """Refuse a file without an id whose rows are hardly patients: codes of one patient would be those of several.
+
+    Names of diagnoses have spaces as lists of codes have, but most of them are in several rows.
+    """
+    from cloister.risk.identifiers import is_named_patient  # imports this package
+
+    named = [one.name for one in others if is_named_patient(one.name) and 1 < one.n_unique() < others.height]
+    has_lists = bool(cells.str.contains(r"\S\s+\S").any())
+    if not named and has_lists and cells.n_unique() > len(cells) * MOSTLY_ONCE:
+        return
+    what = f"Each row of {file} {'seems to have' if has_lists else 'has'} one code"
+    what = f"Values of {named[0]!r} repeat in {file}" if named else what
+    raise InputError(
+        f"{what}, and no column is given as the id of patients: each row would count as another patient. "
+        "Name the column that tells patients apart, as ",
+        setting("id", named[0] if named else _likely_id(others, others.columns)),
+        ", and ",
+        setting("code", codes),
+        ". If each row is a patient, give the column of codes alone.",
+        file=file,
     )
 
 

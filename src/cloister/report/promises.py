@@ -53,6 +53,9 @@ def promise_chunks(k: int, m: int, diversity: int | None, *, separates: bool) ->
     ]
     if not separates:
         limits.append("Codes of one chunk can reveal each other")
+    limits.append(
+        "All patients of a cluster can have a code in common. Someone who knows another of their codes then learns it"
+    )
     if diversity:
         guarantee.append(
             f"Sensitive codes are separated from all others, and each belongs to at most one in {diversity} records of "

@@ -117,7 +117,7 @@ def what_a_name_says(name: str) -> IdentifierName | None:
 
 
 _PATIENTS = re.compile(
-    rf"((patient|person|subject|participant|member|beneficiary|client|individual|pat|nhs){_NUMBER}?|pid|mrn"
+    rf"((patient|person|subject|participant|member|beneficiary|client|individual|pat|nhs){_NUMBER}?|pid|mrn|u?subjid"
     rf"|medical record{_NUMBER}?)"
 )
 

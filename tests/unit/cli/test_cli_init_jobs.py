@@ -104,7 +104,7 @@ def test_codes_and_events_are_guessed_and_their_jobs_run(cloister, folder, shape
 @pytest.mark.parametrize(
     ("shape", "text", "words"),
     [
-        ("codes", "who,code,other\n7,401.9,w\n8,250.00,w\n", "each would be another patient"),
+        ("codes", "who,code,other\n7,401.9,w\n8,250.00,w\n", "each row would count as another patient"),
         ("codes", "id,number,other\n1,x,y\n2,z,w\n", "recognised as codes"),
         ("trajectories", "id,code\n1,401.9\n", "recognised as age"),
     ],

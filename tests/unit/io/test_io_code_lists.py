@@ -7,6 +7,8 @@ import pytest
 
 from cloister.errors import InputError
 from cloister.io import CodeColumns
+from cloister.io.codes import code_lists
+from cloister.io.csv import Source
 from cloister.sources import read_code_lists
 
 WIDE = "id,codes\n7,001 250.10\n8,V51\n"
@@ -111,7 +113,7 @@ REFUSED = {
     "one code a row, of nobody": (
         "nr,diagnosis\n1,a\n1,b\n2,a\n",
         {"codes": "diagnosis"},
-        "each would be another patient",
+        "each row would count as another patient",
     ),
     "unknown column": (WIDE, {"codes": "cods"}, "Did you mean 'codes'?"),
     "one column twice": (WIDE, {"id": "codes", "codes": "codes"}, "both the id and the codes"),
@@ -156,3 +158,26 @@ def test_decimal_numbers_are_refused(tmp_path):
 def test_the_source_shows_no_values(written):
     """What was read says how much it is, and not what."""
     assert repr(read_code_lists(written(WIDE))) == "CodeSource('codes.csv', wide, 2 lines)"
+
+
+ROWS_OF_A_PATIENT = {
+    "a name of patients": ({"USUBJID": ["a", "a", "b"], "codes": ["1 2", "3 4", "5 6"]}, "Values of 'USUBJID' repeat"),
+    "names of diagnoses": ({"who": ["a", "a", "b", "c"], "codes": ["sore throat"] * 3 + ["rash"]}, "seems to have one"),
+    "single codes": ({"who": ["a", "a", "b"], "codes": ["1", "2", "3"]}, "has one code"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS_OF_A_PATIENT)
+def test_rows_of_one_patient_are_not_patients(name):
+    """Without an id each row would count as a patient, which a file that shows otherwise does not get."""
+    columns, said = ROWS_OF_A_PATIENT[name]
+    source = Source(pl.DataFrame(columns), "csv", ",", "utf-8", "codes.csv")
+    with pytest.raises(InputError, match=said):
+        code_lists(source, CodeColumns(codes="codes"))
+
+
+def test_rows_with_lists_of_codes_are_patients():
+    """Another column may repeat, such as the age, if the lists differ."""
+    frame = pl.DataFrame({"age": ["4", "4", "5"], "codes": ["1 2", "3 4", "5 6"]})
+    found = code_lists(Source(frame, "csv", ",", "utf-8", "codes.csv"), CodeColumns(codes="codes"))
+    assert found.ids is None

@@ -141,7 +141,7 @@ class CodesSettings:
     ] = None
     inference_check: Annotated[
         str | None,
-        Help("Count or remove codes that reveal another code (default report)."),
+        Help("Count or separate codes of a chunk that reveal another one (default report)."),
         OneOf("off", "report", "enforce"),
         Key(),
     ] = None

@@ -291,7 +291,8 @@ def disassociate(
     knows up to m codes of a patient, all of them possibly rare, and the release. Not promised: a bound on what is
     probable (the guarantee says that k candidates are possible, not that they are equally likely), anything against
     someone who knows more than m codes, who knows several patients, or who works backwards from what the method would
-    have done; nor that a code does not give another away (see `count_ties`) unless ``safe`` is ``enforce``. Cost: about
+    have done; nor that a code does not give another away (see `count_ties`), which ``inference_check`` prevents within
+    chunks alone: a code that a whole cluster has is implied by all other codes there. Cost: about
     the number of occurrences times the logarithm of the number of records.
 
     The result does not depend on the order of the records. Where there are ``classes``, records that are told apart by

@@ -1,0 +1,115 @@
+"""Codes that disassociated code sets imply: whoever knows that a patient has one code is certain of others.
+
+A cluster is a part of the records that was split off by a code, so often all of its patients have that code in common.
+Then any other code of the cluster implies it, in whatever chunk it is: even one of the item chunk, whose number is
+hidden. k candidates remain, and all of them have the code.
+
+A code may be in several clusters, and it implies what is certain in each of them:
+
+* in a chunk with the code, the codes of all subrecords that hold it;
+* in a cluster, the codes that all of its records hold in a record chunk;
+* the codes of a shared chunk that all records hold which may have a subrecord of it.
+
+Nothing is counted that follows from no record being empty, nor from knowing several codes. Source: Awad, Al Bouna,
+Couchot, Philippe (2019), "Safe disassociation of set-valued datasets", arXiv:1904.03112 (the cover problem).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+
+import numpy as np
+
+from cloister.shapes.codes.data import CodeSets, plain_code
+from cloister.shapes.disassociation.format.data import Chunks, Disassociation, Layout, lay_out
+
+from .adversary import ImpliedCodes
+
+Codes = frozenset[int]
+NONE: Codes = frozenset()
+
+
+def count_implied(released: Disassociation, codes: CodeSets) -> ImpliedCodes:
+    """Count the codes that imply others, and the patients of the original who have one that does."""
+    names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
+    implied = {
+        code: others
+        for code, found in find_implied(released).items()
+        if (others := {other for other in found if names[other] != names[code]})  # twice implies once
+    }
+    known = {released.vocabulary[code] for code in implied}
+    is_known = np.array([code in known for code in codes.vocabulary], dtype=np.bool_)
+    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    return ImpliedCodes(
+        codes=len(released.vocabulary),
+        implying=len(implied),
+        pairs=sum(map(len, implied.values())),
+        patients=int(np.unique(owner[is_known[codes.items]]).size),
+    )
+
+
+def find_implied(released: Disassociation) -> dict[int, Codes]:
+    """Return for each code the codes that each patient with it has for certain."""
+    layout, found = lay_out(released), dict[int, Codes]()
+    certain = _certain_in_clusters(released, layout)
+    for code, clusters, together in _places(released, layout):
+        here = reduce(frozenset.__and__, (certain[cluster] for cluster in clusters)) | together
+        found[code] = found[code] & here if code in found else here
+    return {code: others - {code} for code, others in found.items()}
+
+
+def _places(released: Disassociation, layout: Layout) -> Iterator[tuple[int, list[int], Codes]]:
+    """Yield each code with the clusters that may hold it in a chunk, and the codes that come with it there."""
+    for code, cluster in _in_item_chunks(released):
+        yield code, [cluster], NONE
+    for chunks, clusters in (
+        (released.record_chunks, [[owner] for owner in released.record_chunks.owner.tolist()]),
+        (released.shared_chunks, list(_free_clusters(released, layout))),
+    ):
+        for chunk, reached in enumerate(clusters):
+            for code, (_, together) in _supports(chunks, chunk).items():
+                yield code, reached, together
+
+
+def _in_item_chunks(released: Disassociation) -> Iterator[tuple[int, int]]:
+    """Yield the codes of item chunks, and the cluster of each."""
+    owner = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
+    return zip(released.item_chunks.tolist(), owner.tolist(), strict=True)
+
+
+def _supports(chunks: Chunks, chunk: int) -> Mapping[int, tuple[int, Codes]]:
+    """Return for each code of a chunk how many subrecords hold it, and which codes all of these hold."""
+    found: dict[int, tuple[int, Codes]] = {}
+    for subrecord in map(frozenset, chunks.subrecords_of(chunk)):
+        for code in subrecord:
+            n, together = found.get(code, (0, subrecord))
+            found[code] = n + 1, together & subrecord
+    return found
+
+
+def _certain_in_clusters(released: Disassociation, layout: Layout) -> list[Codes]:
+    """Return for each cluster the codes that all of its records hold."""
+    found: list[set[int]] = [set() for _ in range(released.n_clusters)]
+    for chunk, cluster in enumerate(released.record_chunks.owner.tolist()):
+        supports = _supports(released.record_chunks, chunk)
+        found[cluster] |= {code for code, (n, _) in supports.items() if n == released.sizes[cluster]}
+    for chunk, clusters in enumerate(_free_clusters(released, layout)):
+        size = int(released.sizes[clusters].sum())
+        certain = {code for code, (n, _) in _supports(released.shared_chunks, chunk).items() if n == size}
+        for cluster in clusters:
+            found[cluster] |= certain
+    return [*map(frozenset, found)]
+
+
+def _free_clusters(released: Disassociation, layout: Layout) -> Iterator[list[int]]:
+    """Yield for each shared chunk the clusters that may have its subrecords: those that hold none of its codes."""
+    held: dict[int, set[int]] = {}
+    for chunk, cluster in enumerate(released.record_chunks.owner.tolist()):
+        for code in released.record_chunks.domain_of(chunk):
+            held.setdefault(code, set()).add(cluster)
+    for code, cluster in _in_item_chunks(released):
+        held.setdefault(code, set()).add(cluster)
+    order = np.argsort(layout.position)
+    for chunk, joint in enumerate(released.shared_chunks.owner.tolist()):
+        below: Iterable[int] = order[layout.low[joint] : layout.high[joint]].tolist()
+        elsewhere = set().union(*(held.get(code, ()) for code in released.shared_chunks.domain_of(chunk)))
+        yield [cluster for cluster in below if cluster not in elsewhere]
