@@ -20,7 +20,7 @@ from cloister.results import Verdict
 from cloister.settings.declaration import Given
 from cloister.verification.folder import verify_folder
 
-from .app import RequestContext, RunFindings, address
+from .app import RequestContext, RunFindings
 from .forms import in_words
 from .job_state import load_job
 
@@ -175,7 +175,7 @@ def decide(visit: RequestContext) -> Response:
     aside.unlink(missing_ok=True)
     write_private(aside, (json.dumps({"decisions": decisions}, ensure_ascii=False, indent=1) + "\n").encode())
     aside.replace(path)
-    return RedirectResponse(address("check", release=place), 303)
+    return RedirectResponse(visit.to("check", release=place), 303)
 
 
 def _problem(given: Mapping[str, str], found: Verdict) -> str:
@@ -210,7 +210,7 @@ def attack(visit: RequestContext) -> Response:
             visit.app.folder.path,
             what="Attacking the release",
             then="",
-            back=address("check", release=visit.say("release")),
+            back=visit.to("check", release=visit.say("release")),
         )
     )
 
