@@ -127,6 +127,7 @@ def test_the_risk_before_is_on_the_page_and_not_in_the_release(window, monkeypat
     """The first screen compares class sizes with the original of the run it made; the released report never does."""
     page = window.wait(stepped(window, window.get("/release", job="patients.toml"), "/release/run")).text
     first = page.partition('<nav class="jump"')[0]
+    assert page.count('name="job" value="patients.toml"') == 2  # whoever decides or attacks comes back to it
 
     assert "records were unique" in first
     assert "The risk of the original is for you alone" in first
