@@ -24,10 +24,20 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from cloister.cli.commands import command_tree
-from cloister.cli.output import WRITTEN, StoppedLate, Terminated, complain, refused_by_system, say, wrap_unexpected
+from cloister.cli.output import (
+    WRITTEN,
+    StoppedLate,
+    Terminated,
+    complain,
+    note,
+    refused_by_system,
+    say,
+    wrap_unexpected,
+)
 from cloister.errors import CloisterError, InputError
 from cloister.kernels.compiling import compiles_only_ours
 from cloister.results import STARTED  # noqa: F401  (the clock starts before other imports)
+from cloister.shapes.registry import SHAPES
 from cloister.version import __version__
 
 LEAST = 2 * 2**30
@@ -120,6 +130,7 @@ def run(arguments: list[str]) -> int:
     as_json, verbose = "--json" in arguments, "-v" in arguments or "--verbose" in arguments
     quiet = "-q" in arguments or "--quiet" in arguments
     try:
+        arguments = _with_shape(arguments, quiet=quiet or as_json)
         result = command(*arguments[:2])(arguments, prog_name="cloister", standalone_mode=False)
     except CloisterError as error:
         if STOPPED_BY:
@@ -155,6 +166,22 @@ def run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _with_shape(arguments: list[str], *, quiet: bool) -> list[str]:
+    """Return the arguments with a guessed shape, where a command that needs one is followed by a file."""
+    if len(arguments) < 2 or arguments[0] not in GUESSING or arguments[1] in SHAPES or not os.path.isfile(arguments[1]):
+        return arguments
+    from cloister.jobs.first_jobs import guess_shape_of  # loads dataframes
+
+    files = [Path(word) for word in arguments[1:3] if os.path.isfile(word)]
+    shape, named = guess_shape_of(files), " and ".join(one.name for one in files)
+    other = next(one for one in SHAPES if one != shape)
+    otherwise = f"To read otherwise, name the shape, as in cloister {arguments[0]} {other} {named}."
+    note(f"Note: {named} {'are' if len(files) > 1 else 'is'} read as {shape}. {otherwise}", quiet=quiet)
+    return [arguments[0], shape, *arguments[1:]]
+
+
+GUESSING = ("assess", "init")
+"""Commands that need the shape of the data and can guess it: nothing is released by them."""
 START = """\
 cloister releases patient-level health data with a guarantee that separate code verifies.
 

@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Mapping
-from contextlib import chdir
+from collections.abc import Mapping, Sequence
+from contextlib import chdir, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,11 +12,12 @@ import polars as pl
 
 from cloister.engines.choice import LARGE
 from cloister.errors import InputError, InternalError, NoSafeRelease
-from cloister.evidence.column import Guess
+from cloister.evidence.column import WORDS_OF_CODES, Guess, plain_name
 from cloister.evidence.roles import DROP, PATIENT, QUASI, SENSITIVE, UNDECIDED
 from cloister.evidence.table import guess_table
 from cloister.io import Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
+from cloister.io.csv import detect_delimiter, head_of, header_of
 from cloister.io.query import IN_FILES
 from cloister.jobs.guessing_codes import (
     AGE,
@@ -92,6 +93,34 @@ class SuggestedSettings:
     def undecided(self) -> tuple[str, ...]:
         """The columns without evidence for any role."""
         return tuple(one.column for one in self.columns if one.role == UNDECIDED)
+
+
+def guess_shape(names: Sequence[str]) -> str:
+    """Return the shape that a file with columns of these names usually has.
+
+    Examples
+    --------
+    >>> guess_shape(["age", "sex", "zip"]), guess_shape(["id", "ICD10"]), guess_shape(["id", "code", "date"])
+    ('table', 'codes', 'trajectories')
+    """
+    plain = [plain_name(name) for name in names]
+    has_code = any(name in ("code", "icd9", "icd10", "icd", "condition_concept_id") for name in plain)
+    has_code |= len(plain) == 2 and any(map(WORDS_OF_CODES.search, plain))
+    if has_code and any(name.startswith(("age", "date")) or name.endswith("_date") for name in plain):
+        return "trajectories"
+    return "codes" if "codes" in plain or (has_code and len(plain) <= 4) else "table"
+
+
+def guess_shape_of(files: Sequence[Path]) -> str:
+    """Return the shape that files seem to have: two are claims, one is what the names of its columns say."""
+    if len(files) > 1:
+        return "claims"
+    with suppress(InputError, pl.exceptions.PolarsError):
+        if files[0].suffix in (".parquet", ".pq"):
+            return guess_shape([*pl.read_parquet_schema(files[0])])
+        head, name = head_of(files[0]), files[0].name
+        return guess_shape(header_of(head, name, detect_delimiter(head, name)))
+    return "table"  # of no format that has names in its first line
 
 
 def suggest_settings(frame: pl.DataFrame, k: int) -> SuggestedSettings:

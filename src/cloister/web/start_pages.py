@@ -62,6 +62,7 @@ def _list_files(found: Contents, folder: Path, visit: RequestContext) -> list[st
 def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response:
     """Show a file to protect, and the shapes that it can be read as."""
     from cloister.errors import CloisterError
+    from cloister.jobs.first_jobs import guess_shape
 
     from .data_pages import reading_specs, sample_of
     from .forms import bind_fields, errors_of, fill_section, in_words
@@ -78,7 +79,7 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
         except CloisterError as error:
             wrong, problem, status = errors_of(error), problem or in_words(error), 400
     columns = [] if sample is None else [column.name for column in sample.columns]
-    shape = visit.say("shape") or _likely([name.lower() for name in columns])
+    shape = visit.say("shape") or guess_shape(columns)
     return visit.shown(
         "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
         others=[one for one in _list_files(found, path.parent, visit) if one != place],
@@ -142,17 +143,6 @@ def make_of_database(visit: RequestContext) -> Response:
     write_private(text, query.query.encode())
     back = address("new/database", into=visit.say("into"))
     return _first(visit, [*named, "--query", text.name, "--", query.url], target, shape, back, passing=[text])
-
-
-def _likely(names: list[str]) -> str:
-    """The shape that columns of these names are usually of."""
-    from cloister.evidence.column import WORDS_OF_CODES, plain_name
-
-    has_code = any(name in ("code", "icd9", "icd10", "icd", "condition_concept_id") for name in names)
-    has_code |= len(names) == 2 and any(WORDS_OF_CODES.search(plain_name(name)) for name in names)
-    if has_code and any(name.startswith(("age", "date")) or name.endswith("_date") for name in names):
-        return "trajectories"
-    return "codes" if "codes" in names or (has_code and len(names) <= 4) else "table"
 
 
 def make(visit: RequestContext) -> Response:

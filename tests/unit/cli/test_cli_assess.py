@@ -170,3 +170,26 @@ def test_the_order_of_rows_and_threads_change_nothing():
         del summary["special_uniques"]["riskiest_records"]
 
     assert one == two
+
+
+@pytest.mark.parametrize(
+    ("header", "shape"),
+    [("age;sex;zip", "table"), ("id,codes", "codes"), ("id,code,age", "trajectories"), ("table", "table")],
+)
+def test_the_shape_of_a_file_is_guessed(cloister, tmp_path, header, shape):
+    """What is guessed is stated, with the words that say otherwise; a file may be called like a shape."""
+    path = tmp_path / ("data.csv" if header != "table" else "table")
+    mark = ";" if ";" in header else ","
+    path.write_text("\n".join([header, *(mark.join([f"{n}"] * (1 + header.count(mark))) for n in range(20))]))
+    found = cloister("assess", path, "--json")
+    guessed = cloister("assess", path)
+
+    assert found.err == ""
+    assert f"{path.name} is read as {shape}. To read otherwise, name the shape, as in cloister assess" in guessed.err
+
+
+def test_two_files_are_claims(cloister, tmp_path):
+    """Patients and their claims, whatever their columns are called."""
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("x,y\n1,2\n")
+    assert "a.csv and b.csv are read as claims." in cloister("assess", tmp_path / "a.csv", tmp_path / "b.csv").err
