@@ -243,7 +243,7 @@ COMMANDS = (
         "verify.run_export",
         f"{OF_COMMANDS}:ExportOptions",
         "Write a verified table, with labels, for Excel, Stata or SPSS.",
-        "cloister export release patients.dta",
+        "cloister export release --out patients.dta",
     ),
     Command(
         "verify",

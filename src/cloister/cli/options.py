@@ -243,13 +243,11 @@ class CompareOptions(SayingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportOptions:
+class ExportOptions(SayingOptions):
     """Options of ``export``."""
 
     folder: Annotated[Path, Help("Release of a table.", option="RELEASE")]
-    out: Annotated[Path, Help("New file: .xlsx, .dta or .sav.", option="FILE")]
-    quiet: Quiet = False
-    verbose: Verbose = False
+    out: Annotated[Path, Help("New file: .xlsx, .dta or .sav.", "FILE")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -154,5 +154,7 @@ def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callab
 def run_export(options: ExportOptions) -> None:
     """Verify a release, write the file, and print a confirmation."""
     export(options.folder, options.out)
-    if not options.quiet:
+    if options.as_json:
+        print_json({"out": options.out.name, "release": options.folder.name})
+    elif not options.quiet:
         say(f"{options.out.name} was written from {options.folder.name}, in which no check failed.")

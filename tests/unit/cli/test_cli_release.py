@@ -290,3 +290,12 @@ def test_exhaustive_search_gives_the_same(protect, tmp_path):
     assert protect("-q", "--search", "exhaustive", "--seed", "7", out="second").code == 0
 
     assert (tmp_path / "first" / "data.csv").read_bytes() == (tmp_path / "second" / "data.csv").read_bytes()
+
+
+def test_a_release_is_exported(release, cloister, tmp_path):
+    """To the file that --out names, and as JSON what was written."""
+    pytest.importorskip("pyreadstat", reason="the extra files is not installed (make .venv/installed-files)")
+    found = cloister("export", release, "--out", tmp_path / "table.sav", "--json")
+
+    assert found.json == {"out": "table.sav", "release": release.name}
+    assert (tmp_path / "table.sav").stat().st_size > 0
