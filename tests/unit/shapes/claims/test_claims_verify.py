@@ -155,6 +155,23 @@ def test_from_python(release, tmp_path):
         cl.protect_claims("patients.csv")
 
 
+def test_a_column_that_lost_all_its_information_is_empty(release):
+    """Whether it is at the top of its hierarchy, or below and nearly all of its labels were suppressed."""
+    stated = release.summary() | {"files": {}}
+    columns = [
+        (table, name)
+        for table in ("patients", "claims")
+        for name, column in stated["columns"][table].items()
+        if column["role"] == "quasi-identifier" and column["top"] > 0 and column["level"] < column["top"]
+    ]
+    assert columns
+    for table, name in columns:
+        assert name not in ClaimsManifest.of(stated).empty
+        kept = stated["utility"]["kept"]
+        lost = {**kept, table: {**kept[table], name: 0.0}}
+        assert name in ClaimsManifest.of(stated | {"utility": stated["utility"] | {"kept": lost}}).empty
+
+
 def refusals(release, *, threshold=None, **figures):
     """What the verifier says of a release that promises another threshold, or says other figures."""
     promise = ClaimsPromise.of(ClaimsManifest.of(release.summary() | {"files": {}}))

@@ -8,7 +8,18 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 from annotated_types import Ge, Le
 from pydantic import Field, StringConstraints, model_validator
 
-from cloister.release.head import Count, Delimiter, FileName, FileSpec, ManifestHead, Positive, Section, Share, fitting
+from cloister.release.head import (
+    ALL_LOST,
+    Count,
+    Delimiter,
+    FileName,
+    FileSpec,
+    ManifestHead,
+    Positive,
+    Section,
+    Share,
+    fitting,
+)
 from cloister.release.masking import is_masked_count
 
 from .data import Masked, Step
@@ -367,9 +378,11 @@ class ClaimsManifest(ManifestHead):
 
     @property
     def empty(self) -> list[str]:
-        """The quasi-identifiers without information in this release: at the top of their hierarchies."""
+        """The quasi-identifiers without information in this release: at the top, or with nearly one label alone."""
+        kept = {name: share for one in TABLES for name, share in self.utility.kept.of(one).items()}
         columns = [*self.columns.patients.items(), *self.columns.claims.items()]
-        return [name for name, each in columns if each.role == QUASI and each.level == each.top != 0]
+        has_levels = [(name, each) for name, each in columns if each.role == QUASI and each.top != 0]
+        return [name for name, each in has_levels if each.level == each.top or kept[name] <= 1 - ALL_LOST]
 
 
 @dataclass(frozen=True)
