@@ -130,9 +130,12 @@ def _name_part(name: str) -> str:
 
 
 def state(visit: RequestContext) -> Response:
-    """Return whether a release is verified, for the list of releases."""
-    found = verdict_of(visit, visit.app.folder.existing(visit.say("release")))
-    return visit.shown("check_state", state=state_of(found))
+    """Return whether a release is verified, and who decided last, for the list of releases."""
+    folder = visit.app.folder.existing(visit.say("release"))
+    hashes = hashes_of(folder)
+    decisions = [one for one in _read_decisions(folder, hashes) if one["is_this"]]
+    found = verdict_of(visit, folder, hashes)
+    return visit.shown("check_state", state=state_of(found), decisions=decisions[-1:], words=DECISIONS)
 
 
 def _read_decisions(folder: Path, hashes: Mapping[str, str]) -> list[Given]:

@@ -114,11 +114,13 @@ def test_a_release_that_was_changed_in_secret_cannot_be_approved(with_releases):
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     assert path.stat().st_size == times.st_size
+    assert "by A" not in with_releases.get("/check/state", release="k3").text
     assert with_releases.post("/check/decide", {**form, "decision": "approved"}).status_code == 400
     assert "Not verified" in with_releases.get("/check", release="k3").text
     path.write_bytes(before)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert with_releases.post("/check/decide", {**form, "decision": "approved"}).status_code == 200
+    assert "approved by A, second reader, 20" in with_releases.get("/check/state", release="k3").text
     signed = json.loads((with_releases.folder / "k3.sign-off.json").read_text())["decisions"][-1]
     assert {*signed["files"]} == {one.name for one in (with_releases.folder / "k3").iterdir()}
 
