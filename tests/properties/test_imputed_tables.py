@@ -148,3 +148,24 @@ def test_each_end_of_a_joined_label_has_a_record(kind, data):
         own = [str(value) for value, other in zip(drawn, labels) if other == label]
         begin, end = hierarchy.cells(own, 1)
         assert hierarchy.scale.label(int(begin.min()), int(end.max())) == label
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_label_that_limits_nothing_has_a_record_at_each_end(seed):
+    """The only label of a column is drawn by another rule, and stated as the others are."""
+    hierarchy = cl.intervals(5, 50)
+    rows = codebook_of([("x", "quasi-identifier", "interval", "0 1", "[5-39]", "")])
+    column = LabelledColumn.of(pl.Series("x", ["[5-39]"] * 20), rows, hierarchy)
+    frame = pl.DataFrame({"x": ["[5-39]"] * 20, "y": [0, 1] * 10})
+    drawn = Imputation.of(frame, [admit(column, 1)], ["y"]).complete(seed)["x"]
+
+    assert (drawn.min() <= 9, drawn.max() >= 35) == (True, True)
+
+
+def test_intervals_of_one_number_are_intervals():
+    """`[2-2]` stands for 2 and its decimals, and is no value."""
+    rows = codebook_of([("x", "quasi-identifier", "interval", "0 1", label, "") for label in ("[2-2]", "[3-3]")])
+    column = LabelledColumn.of(pl.Series("x", ["[2-2]", "[3-3]"]), rows, cl.intervals(1, 5))
+    found = admit(column)
+
+    assert found.values(found.first).to_list() == [2, 3]

@@ -15,7 +15,6 @@ Couchot, Philippe (2019), "Safe disassociation of set-valued datasets", arXiv:19
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
 
 import numpy as np
 
@@ -25,23 +24,21 @@ from cloister.shapes.disassociation.format.data import Chunks, Disassociation, L
 from .adversary import ImpliedCodes
 
 Codes = frozenset[int]
-NONE: Codes = frozenset()
 
 
 def count_implied(released: Disassociation, codes: CodeSets) -> ImpliedCodes:
     """Count the codes that imply others, and the patients of the original who have one that does."""
     names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
-    implied = {
-        code: others
-        for code, found in find_implied(released).items()
-        if (others := {other for other in found if names[other] != names[code]})  # twice implies once
-    }
-    known = {released.vocabulary[code] for code in implied}
-    is_known = np.array([code in known for code in codes.vocabulary], dtype=np.bool_)
+    implied: dict[str, set[str]] = {}
+    for code, found in find_implied(released).items():
+        # Of a repeated code the first occurrence is known, which comes first among its numbers.
+        implied.setdefault(names[code], {names[other] for other in found} - {names[code]})
+    known = {code for code, others in implied.items() if others}
+    is_known = np.array([plain_code(code, repeats=codes.repeats) in known for code in codes.vocabulary], dtype=np.bool_)
     owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
     return ImpliedCodes(
-        codes=len(released.vocabulary),
-        implying=len(implied),
+        codes=len({*names}),
+        implying=len(known),
         pairs=sum(map(len, implied.values())),
         patients=int(np.unique(owner[is_known[codes.items]]).size),
     )
@@ -50,24 +47,28 @@ def count_implied(released: Disassociation, codes: CodeSets) -> ImpliedCodes:
 def find_implied(released: Disassociation) -> dict[int, Codes]:
     """Return for each code the codes that each patient with it has for certain."""
     layout, found = lay_out(released), dict[int, Codes]()
+    for code, certain in _places(released, layout):
+        found[code] = found[code] & certain if code in found else certain
+    return {code: found[code] - {code} for code in sorted(found)}
+
+
+def _places(released: Disassociation, layout: Layout) -> Iterator[tuple[int, Codes]]:
+    """Yield each code for each chunk that holds it, with the codes that come with it there for certain."""
     certain = _certain_in_clusters(released, layout)
-    for code, clusters, together in _places(released, layout):
-        here = reduce(frozenset.__and__, (certain[cluster] for cluster in clusters)) | together
-        found[code] = found[code] & here if code in found else here
-    return {code: others - {code} for code, others in found.items()}
-
-
-def _places(released: Disassociation, layout: Layout) -> Iterator[tuple[int, list[int], Codes]]:
-    """Yield each code with the clusters that may hold it in a chunk, and the codes that come with it there."""
     for code, cluster in _in_item_chunks(released):
-        yield code, [cluster], NONE
+        yield code, certain[cluster]
     for chunks, clusters in (
-        (released.record_chunks, [[owner] for owner in released.record_chunks.owner.tolist()]),
-        (released.shared_chunks, list(_free_clusters(released, layout))),
+        (released.record_chunks, ([owner] for owner in released.record_chunks.owner.tolist())),
+        (released.shared_chunks, _free_clusters(released, layout)),
     ):
         for chunk, reached in enumerate(clusters):
+            in_all = certain[reached[0]]
+            for cluster in reached[1:]:
+                in_all &= certain[cluster]
+                if not in_all:
+                    break
             for code, (_, together) in _supports(chunks, chunk).items():
-                yield code, reached, together
+                yield code, in_all | together
 
 
 def _in_item_chunks(released: Disassociation) -> Iterator[tuple[int, int]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import icd9, icd10
 from cloister.risk.column_names import words_of
+from cloister.risk.identifiers import is_named_patient
 from cloister.risk.safe_harbor import IdentifierSign
 from cloister.risk.values import Values
 
@@ -19,6 +20,7 @@ Sureness = Literal["sure", "likely", "not sure"]
 IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
        "patientid", "patient_no", "patient_nr", "patient_nbr", "patient_number", "person", "member", "beneficiary",
        "beneficiary_id", "bene_id", "desynpuf_id", "mrn", "pid", "eid", "seqn", "fallnummer")  # fmt: skip
+ENDS_OF_IDS = re.compile(r"(patient|person|subject|member|beneficiary|uniquep)\w*(id|nr|no|key|number|nummer)$")
 WORDS_OF_CODES = re.compile(r"code|icd|diag|(^|_)dx|concept")
 NEARLY_ALL = 0.98  # share of the records that decides what a column holds
 UNIQUE_SHARE = 0.05  # categories are kinds of people if no more of the values than this occur in one record alone
@@ -222,6 +224,18 @@ def plain_name(column: str) -> str:
     """Return a name in lower case, `AgeAtFirst` as `age_at_first`, with `_` for all but letters and digits."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
     return re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
+
+
+def is_id_by_name(column: str) -> bool:
+    """Return whether a column is called like one that distinguishes patients.
+
+    Examples
+    --------
+    >>> is_id_by_name("ID"), is_id_by_name("USUBJID"), is_id_by_name("Patientennummer"), is_id_by_name("patient_age")
+    (True, True, True, False)
+    """
+    plain = plain_name(column)
+    return plain in IDS or is_named_patient(column) or ENDS_OF_IDS.search(plain) is not None
 
 
 def are_codes(values: list[str]) -> bool:

@@ -129,7 +129,8 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
         parted, ids = _one_a_line(cells, parted, ids)
     cells = parted
     if ids is None and rest:
-        _check_rows_are_patients(frame.select(rest), cells, codes, file)
+        header = Header(file, frame.columns, (*CODES_NAMES, *CODE_NAMES), "id,codes")
+        _check_rows_are_patients(frame.select(rest), cells, codes, header)
     roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
     no_id = ["there is no id: every line is assumed to be another patient"] if found.id is None else []
     return CodeSource(
@@ -146,28 +147,41 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     )
 
 
-def _check_rows_are_patients(others: pl.DataFrame, cells: pl.Series, codes: str, file: str) -> None:
+def _check_rows_are_patients(others: pl.DataFrame, cells: pl.Series, codes: str, header: Header) -> None:
     """Refuse a file without an id whose rows are hardly patients: codes of one patient would be those of several.
 
-    Names of diagnoses have spaces as lists of codes have, but most of them are in several rows.
+    So are rows of one code, if a column called after patients does not say otherwise, and rows with what seem to be
+    names of diagnoses, next to a column whose values repeat like ids.
     """
-    from cloister.risk.identifiers import is_named_patient  # imports this package
+    from cloister.evidence.column import is_id_by_name  # both import this package
+    from cloister.risk.identifiers import GROUPS
 
-    named = [one.name for one in others if is_named_patient(one.name) and 1 < one.n_unique() < others.height]
-    has_lists = bool(cells.str.contains(r"\S\s+\S").any())
-    if not named and has_lists and cells.n_unique() > len(cells) * MOSTLY_ONCE:
+    named = [one for one in others if is_id_by_name(one.name)]
+    repeated = [one.name for one in named if one.n_unique() < others.height]
+    if named and not repeated:
         return
-    what = f"Each row of {file} {'seems to have' if has_lists else 'has'} one code"
-    what = f"Values of {named[0]!r} repeat in {file}" if named else what
+    has_lists = bool(cells.str.contains(r"\S\s+\S").any())
+    like_ids = [one.name for one in others if GROUPS * others.height <= one.n_unique() < others.height]
+    if not repeated and has_lists and not (like_ids and _are_names(cells)):
+        return
+    what = f"Each row of {header.file} {'seems to have' if has_lists else 'has'} one code"
+    what = f"Values of {repeated[0]!r} repeat in {header.file}" if repeated else what
+    names = [*repeated, *like_ids, *others.columns]
     raise InputError(
         f"{what}, and no column is given as the id of patients: each row would count as another patient. "
         "Name the column that tells patients apart, as ",
-        setting("id", named[0] if named else _likely_id(others, others.columns)),
+        setting("id", names[0] if repeated or header.are_names() else "COLUMN"),
         ", and ",
         setting("code", codes),
         ". If each row is a patient, give the column of codes alone.",
-        file=file,
+        file=header.file,
     )
+
+
+def _are_names(cells: pl.Series) -> bool:
+    """Whether cells are rather names of diagnoses than lists of codes: mostly without digits, and in several rows."""
+    has_digits = int(cells.str.contains(r"[0-9]").sum())
+    return 2 * has_digits < len(cells) and cells.n_unique() <= len(cells) * MOSTLY_ONCE
 
 
 def _one_a_line(cells: pl.Series, parted: pl.Series, ids: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -177,13 +191,6 @@ def _one_a_line(cells: pl.Series, parted: pl.Series, ids: pl.Series) -> tuple[pl
     kept = pl.when(is_parted.fill_null(value=False)).then("parted").otherwise(pl.concat_list("cell"))
     rows = lists.select("id", kept.alias("code")).explode("code")
     return rows["code"].alias(cells.name), rows["id"].alias(ids.name)
-
-
-def _likely_id(frame: pl.DataFrame, columns: Sequence[str]) -> str:
-    """The column that most likely distinguishes patients: one whose values repeat, by name if there is one."""
-    repeated = [name for name in columns if 1 < frame[name].n_unique() < frame.height]
-    named = [name for name in repeated if re.search(r"(patient|person|subject|member|stay|id)", name.casefold())]
-    return next(iter([*named, *repeated, *columns]))
 
 
 def check_layout(codes: str | None, code: str | None) -> None:

@@ -289,13 +289,14 @@ class Header:
     usual: Sequence[str]
     example: str
 
-    def _are_names(self) -> bool:
+    def are_names(self) -> bool:
+        """Return whether the first line names columns, by a usual name among them."""
         named = bool(set(self.usual).intersection(self.present))
         return len(self.present) > 1 and named and not any(re.search(r"\s", name) for name in self.present)
 
     def listed(self) -> str:
         """Return a sentence that lists the columns, if that reveals no patient."""
-        if self._are_names():
+        if self.are_names():
             return f"Its columns: {list_columns(self.present)}."
         return (
             "Its columns are not listed here, as its first line may be a record. That line must name the columns, as "
@@ -306,7 +307,7 @@ class Header:
         """Refuse a requested column that does not exist."""
         column = next((name for name in wanted if name is not None and name not in self.present), None)
         if column is not None:
-            hint = nearest_column(column, self.present) if self._are_names() else ""
+            hint = nearest_column(column, self.present) if self.are_names() else ""
             message = f"Column {column!r} was asked for, but {self.file} has no such column.{hint} {self.listed()}"
             raise InputError(message, file=self.file, column=column)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from cloister.errors import InputError, setting
-from cloister.evidence.column import IDS, WORDS_OF_CODES, Guess, are_codes, plain_name
+from cloister.evidence.column import IDS, WORDS_OF_CODES, Guess, are_codes, is_id_by_name, plain_name
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
 from cloister.io.codes import check_layout, split_at
@@ -38,10 +38,14 @@ class NamedColumns:
         usual = (*ID_NAMES, *CODES_NAMES, *CODE_NAMES, *AGE_NAMES)
         header = Header(file, frame.columns, (*usual, *asked), example)
         header.check(*asked)
-        header.check_once(*asked)
+        self.check_roles(header)
+
+    def check_roles(self, header: Header) -> None:
+        """Refuse names that contradict each other."""
+        header.check_once(*vars(self).values())
         check_layout(self.codes, self.code)
         if self.age is not None and self.date is not None:
-            raise InputError("Give ", setting(AGE), " or ", setting(DATE), ", not both.", file=file)
+            raise InputError("Give ", setting(AGE), " or ", setting(DATE), ", not both.", file=header.file)
 
 
 NONE_NAMED = NamedColumns()
@@ -159,8 +163,7 @@ def _share_spelled_as_codes(words: Sequence[str]) -> float:
 
 def _repeats_for_a_patient(column: pl.Series) -> bool:
     """Return whether values repeat in a column with a name such as patient_id."""
-    is_named = re.search(r"(patient|person|subject|member|beneficiary|uniquep)\w*(id|nr|no)?$", plain_name(column.name))
-    return is_named is not None and 1 < column.n_unique() < column.len()
+    return is_id_by_name(column.name) and 1 < column.n_unique() < column.len()
 
 
 def _only_id(frame: pl.DataFrame, codes: str) -> str | None:

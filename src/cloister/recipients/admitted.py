@@ -178,7 +178,8 @@ def uniform(first: Places, last: Places, rng: np.random.Generator) -> Places:
 def admit(column: LabelledColumn, joined_at: int | None = None) -> AdmittedColumn:
     """Return what the cells of a released column admit; ``joined_at`` is the level of which labels join intervals."""
     known = column.without_lists
-    ranges = [low != high for label, (low, high) in zip(known.labels, known.ends, strict=True) if label != ROOT]
+    named = [(label, low, high) for label, (low, high) in zip(known.labels, known.ends, strict=True) if label != ROOT]
+    ranges = [low != high or label != low for label, low, high in named if label is not None]  # [5-5] is one, too
     return _in_steps(column, joined_at) if column.is_measured and any(ranges) else _by_name(column)
 
 

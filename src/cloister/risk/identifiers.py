@@ -117,7 +117,8 @@ def what_a_name_says(name: str) -> IdentifierName | None:
 
 
 _PATIENTS = re.compile(
-    rf"((patient|person|subject|participant|member|beneficiary|client|individual|pat|nhs){_NUMBER}?|pid|mrn|u?subjid"
+    rf"((patient|person|subject|participant|member|beneficiary|client|individual|pat|nhs){_NUMBER}?|pid|mrn"
+    r"|u?subjid|pt ?id|uniquep ?id"
     rf"|medical record{_NUMBER}?)"
 )
 

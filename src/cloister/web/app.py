@@ -268,8 +268,9 @@ def application(app: Application) -> Starlette:
 
 def _visit(app: Application, request: Request, form: FormData) -> RequestContext:
     earlier = app.works.get(request.query_params.get(AGAIN, ""))
-    typed = form if form or earlier is None else earlier.form
-    return RequestContext(app, request.query_params, typed, "hx-request" in request.headers)
+    if earlier is not None and request.method == "GET" and f"{request.url.path}?{request.url.query}" == earlier.back:
+        form = earlier.form  # of no other page
+    return RequestContext(app, request.query_params, form, "hx-request" in request.headers)
 
 
 def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Response]]:

@@ -99,12 +99,15 @@ def _named(visit: RequestContext) -> "list[BoundField]":
 
 
 def _words_of_named(visit: RequestContext, shape: str) -> list[str]:
-    """The options of ``cloister init`` for the columns that are named."""
+    """The options of ``cloister init`` for the columns that are named, which do not contradict each other."""
     from cloister.errors import InputError
+    from cloister.io.columns import Header
+    from cloister.jobs.guessing_codes import NamedColumns
 
     named = {one.spec.key: one.text.strip() for one in _named(visit) if one.text.strip()}
     if strange := [name for name in named if name not in NAMED.get(shape, ())]:
         raise InputError(f"{strange[0].capitalize()} is not read of {shape}. Leave it empty.")
+    NamedColumns(**named).check_roles(Header("", (), (), ""))
     return [word for name, column in named.items() for word in (f"--{name}", column)]
 
 
@@ -261,6 +264,8 @@ def _free(path: Path) -> Path:
 
 def _start_job(visit: RequestContext, target: Path, shape: str, called: str) -> Response:
     """A job without guesses: every column that is not named, and every code, is still to be decided."""
+    from cloister.io.codes import FIRST
+
     from .data_pages import reading_specs
     from .forms import fill_section, only, specs_of_shape
     from .job_state import new_job
@@ -268,6 +273,7 @@ def _start_job(visit: RequestContext, target: Path, shape: str, called: str) -> 
     name = target.stem
     source = {"file": called, **fill_section(reading_specs(shape), {}, visit.form)}
     named = fill_section(only(specs_of_shape(shape), NAMED.get(shape, ())), {}, visit.form)
+    named |= {"anchor": FIRST} if "date" in named else {}  # until the reference date is named
     part: Given = {"shape": shape, "source": name, **named} | ({"m": 2} if shape == "codes" else {})
     new_job(target, {"name": name, "output": f"{name}-release", "k": 5, "sources": {name: source}, "protect": [part]})
     step = STEPS.get(shape, OTHER_STEPS)[1]

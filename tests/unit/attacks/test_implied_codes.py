@@ -60,3 +60,12 @@ def test_a_code_that_a_whole_cluster_has_is_implied():
 
     assert named(release) == {("b", "a"), ("c", "a"), ("d", "a")}
     assert (found.codes, found.implying, found.pairs, found.patients) == (4, 3, 3, 5)
+
+
+def test_repeated_codes_are_counted_once():
+    """Whoever knows a code knows its first occurrence; that a second one implies it is no news."""
+    records = [["a", "a", "b"]] * 3 + [["a", "a", "d", "d"]] * 3 + [["a", "a", "b", "b"]] * 2
+    codes = CodeSets.from_records(records, repeats=True)
+    found = count_implied(cl.protect_codes(codes, k=2, m=2, max_cluster_size=20).clusters, codes)
+
+    assert (found.codes, found.implying, found.pairs, found.patients) == (3, 2, 2, 8)

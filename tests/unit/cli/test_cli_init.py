@@ -125,18 +125,6 @@ def test_claims_without_anything_to_know_are_refused(cloister, tmp_path):
     assert "No column of claims was recognised as a quasi-identifier" in found.err
 
 
-def test_claims_of_unknown_columns_have_a_plan(cloister, tmp_path):
-    """A column of few values is proposed where no other one is a quasi-identifier, and never as sure."""
-    patients = written(tmp_path / "patients.csv", ["member_id", "sex"], [[f"p{n}", "FM"[n % 2]] for n in range(4)])
-    rows = [[f"p{n % 4}", ("oral", "topical")[n % 2], f"remark {n}"] for n in range(12)]
-    claims = written(tmp_path / "claims.csv", ["member_id", "route", "remark"], rows)
-    found = cloister("init", "claims", patients, claims, "--out", tmp_path / "plan.toml")
-
-    assert found.code == 0
-    assert ClaimsPlan.read(tmp_path / "plan.toml").claims.qi == {"route": "suppress"}
-    assert "2 values, and nothing else" in " ".join(found.out.split())
-
-
 def test_a_plan_is_not_written_over(cloister, files, tmp_path):
     """A file that is there stays as it is."""
     (tmp_path / "plan.toml").write_text("mine")

@@ -160,10 +160,18 @@ def test_the_source_shows_no_values(written):
     assert repr(read_code_lists(written(WIDE))) == "CodeSource('codes.csv', wide, 2 lines)"
 
 
+FEW_LISTS = ["a b", "a c", "a b", "a c"]
 ROWS_OF_A_PATIENT = {
     "a name of patients": ({"USUBJID": ["a", "a", "b"], "codes": ["1 2", "3 4", "5 6"]}, "Values of 'USUBJID' repeat"),
+    "one patient": ({"ID": ["a", "a"], "codes": ["1 2", "3 4"]}, "Values of 'ID' repeat"),
     "names of diagnoses": ({"who": ["a", "a", "b", "c"], "codes": ["sore throat"] * 3 + ["rash"]}, "seems to have one"),
     "single codes": ({"who": ["a", "a", "b"], "codes": ["1", "2", "3"]}, "has one code"),
+}
+ROWS_ARE_PATIENTS = {
+    "lists that differ": {"age": ["4", "4", "5"], "codes": ["1 2", "3 4", "5 6"]},
+    "few lists": {"USUBJID": ["a", "b", "c", "d"], "age": ["4", "4", "5", "6"], "codes": FEW_LISTS},
+    "few lists, next to groups": {"sex": [*"fmfm"] * 20, "codes": FEW_LISTS * 20},
+    "one code of each": {"mrn": ["a", "b", "c"], "codes": ["1", "1", "2"]},
 }
 
 
@@ -176,8 +184,16 @@ def test_rows_of_one_patient_are_not_patients(name):
         code_lists(source, CodeColumns(codes="codes"))
 
 
-def test_rows_with_lists_of_codes_are_patients():
-    """Another column may repeat, such as the age, if the lists differ."""
-    frame = pl.DataFrame({"age": ["4", "4", "5"], "codes": ["1 2", "3 4", "5 6"]})
-    found = code_lists(Source(frame, "csv", ",", "utf-8", "codes.csv"), CodeColumns(codes="codes"))
-    assert found.ids is None
+@pytest.mark.parametrize("name", ROWS_ARE_PATIENTS)
+def test_rows_that_may_be_patients_are(name):
+    """Another column may repeat, such as the age, and an id by its name that does not repeat settles it."""
+    source = Source(pl.DataFrame(ROWS_ARE_PATIENTS[name]), "csv", ",", "utf-8", "codes.csv")
+    assert code_lists(source, CodeColumns(codes="codes")).ids is None
+
+
+def test_a_column_of_a_first_line_that_may_be_a_record_is_not_proposed():
+    """The name of the column could be that of a patient."""
+    source = Source(pl.DataFrame({"Miller": ["Smith", "Smith"], "asthma": ["rash", "gout"]}), "csv", ",", "utf-8", "x")
+    with pytest.raises(InputError, match='id="COLUMN"') as raised:
+        code_lists(source, CodeColumns(codes="asthma"))
+    assert "Miller" not in str(raised.value)

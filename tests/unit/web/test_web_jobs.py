@@ -154,6 +154,8 @@ def test_columns_of_a_query_can_be_named_too(window):
     assert "Name it with Age" in plain(refused.text)
     link = plain(re.search(r'href="(/new/database\?[^"]+)"', refused.text)[1])
     assert "SELECT" not in link
+    elsewhere = window.client.get(f"/new/database?x=1&{link.partition('?')[2]}")
+    assert window.form_of(elsewhere, "/new/database")["query"] == ""
     back = window.client.get(link)
     assert window.form_of(back, "/new/database") == {**asked, "f:id": "a"}
     assert window.wait(stepped(window, back, "/new/database", **{"f:age": "c"})).url.path == "/promise"
@@ -167,6 +169,10 @@ def test_a_job_from_scratch_has_the_columns_that_were_named(window):
     assert window.post("/new", form | named).url.path == "/promise"
     written = (window.folder / "odd.toml").read_text()
     assert all(line in written for line in ('id = "a"', 'code = "b"', 'age = "c"'))
+    assert window.post("/new", form | named | {"f:date": "c", "f:age": "d"}).status_code == 400
+    dated = {**form, **named, "f:age": "", "f:date": "c"}
+    assert window.post("/new", dated).url.path == "/promise"
+    assert 'anchor = "first"' in (window.folder / "odd-2.toml").read_text()
 
 
 def test_a_file_of_claims_that_was_chosen_is_not_ignored(window):

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from cloister.errors import InputError, InternalError
-from cloister.evidence.column import IDS, MANY_KINDS, Guess, plain_name
+from cloister.evidence.column import IDS, Guess, plain_name
 from cloister.io import Source, as_text
 from cloister.risk import column_names
 from cloister.settings.toml import toml_text
@@ -289,23 +289,13 @@ def first_plan(patients: Source, claims: Source) -> FirstPlan:
             f"No column joins {patients.name} and {claims.name}: none has the same name in both, another value for "
             "each patient, and a patient for each claim. Rename columns, or write the plan by hand."
         )
-    events = guess_roles(claims.frame, joined[1], OF_CLAIMS)
-    if not _hierarchies(events) and "date" not in roles_of(events):
-        events = [_with_few_values(claims.frame, one) for one in events]
-    filled = _fill_template(guess_roles(patients.frame, joined[0], OF_PATIENTS), events)
+    filled = _fill_template(
+        guess_roles(patients.frame, joined[0], OF_PATIENTS), guess_roles(claims.frame, joined[1], OF_CLAIMS)
+    )
     text = filled_template("cloister.shapes.claims.method", "plan.toml.j2", filled)
     plan = _read_back(text)
     encode(prepare(claims_of(patients, claims, plan)).claims)
     return FirstPlan(text, plan, tuple(filled["patients"]), tuple(filled["claims"]))
-
-
-def _with_few_values(frame: pl.DataFrame, guess: Guess) -> Guess:
-    """Suggest an unknown column of few values as a quasi-identifier of claims that have no other one."""
-    n_values = frame[guess.column].drop_nulls().n_unique()
-    if guess.role != "drop" or guess.sureness != "not sure" or not 1 < n_values <= min(MANY_KINDS, frame.height / 2):
-        return guess
-    why = f"{n_values} values, and nothing else is known of it"
-    return Guess(guess.column, "quasi-identifier", "not sure", why, "suppress")
 
 
 def _fill_template(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
@@ -327,10 +317,7 @@ def _fill_template(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
     quasi_identifiers = _hierarchies(events) | of_claims
     roles = {one.column: one.role for one in (*people, *events) if one.hierarchy is not None} | of_patients | of_claims
     if not quasi_identifiers:
-        raise InputError(
-            f"No column of claims was recognised as a quasi-identifier, and no other one has 2 to {MANY_KINDS} values. "
-            "Write the plan by hand."
-        )
+        raise InputError("No column of claims was recognised as a quasi-identifier. Write the plan by hand.")
     return {
         "derived_of_patients": [*of_patients],
         "derived_of_claims": [*of_claims],
