@@ -14,12 +14,12 @@ Nothing is counted that follows from no record being empty, nor from knowing sev
 Couchot, Philippe (2019), "Safe disassociation of set-valued datasets", arXiv:1904.03112 (the cover problem).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from cloister.shapes.codes.data import CodeSets, plain_code
-from cloister.shapes.disassociation.format.data import Chunks, Disassociation, Layout, lay_out
+from cloister.shapes.disassociation.format.data import Chunks, Disassociation, lay_out
 
 from .adversary import ImpliedCodes
 
@@ -46,20 +46,20 @@ def count_implied(released: Disassociation, codes: CodeSets) -> ImpliedCodes:
 
 def find_implied(released: Disassociation) -> dict[int, Codes]:
     """Return for each code the codes that each patient with it has for certain."""
-    layout, found = lay_out(released), dict[int, Codes]()
-    for code, certain in _places(released, layout):
+    free, found = _free_clusters(released), dict[int, Codes]()
+    for code, certain in _places(released, free):
         found[code] = found[code] & certain if code in found else certain
     return {code: found[code] - {code} for code in sorted(found)}
 
 
-def _places(released: Disassociation, layout: Layout) -> Iterator[tuple[int, Codes]]:
+def _places(released: Disassociation, free: Sequence[list[int]]) -> Iterator[tuple[int, Codes]]:
     """Yield each code for each chunk that holds it, with the codes that come with it there for certain."""
-    certain = _certain_in_clusters(released, layout)
+    certain = _certain_in_clusters(released, free)
     for code, cluster in _in_item_chunks(released):
         yield code, certain[cluster]
     for chunks, clusters in (
         (released.record_chunks, ([owner] for owner in released.record_chunks.owner.tolist())),
-        (released.shared_chunks, _free_clusters(released, layout)),
+        (released.shared_chunks, free),
     ):
         for chunk, reached in enumerate(clusters):
             in_all = certain[reached[0]]
@@ -87,13 +87,13 @@ def _supports(chunks: Chunks, chunk: int) -> Mapping[int, tuple[int, Codes]]:
     return found
 
 
-def _certain_in_clusters(released: Disassociation, layout: Layout) -> list[Codes]:
+def _certain_in_clusters(released: Disassociation, free: Sequence[list[int]]) -> list[Codes]:
     """Return for each cluster the codes that all of its records hold."""
     found: list[set[int]] = [set() for _ in range(released.n_clusters)]
     for chunk, cluster in enumerate(released.record_chunks.owner.tolist()):
         supports = _supports(released.record_chunks, chunk)
         found[cluster] |= {code for code, (n, _) in supports.items() if n == released.sizes[cluster]}
-    for chunk, clusters in enumerate(_free_clusters(released, layout)):
+    for chunk, clusters in enumerate(free):
         size = int(released.sizes[clusters].sum())
         certain = {code for code, (n, _) in _supports(released.shared_chunks, chunk).items() if n == size}
         for cluster in clusters:
@@ -101,16 +101,17 @@ def _certain_in_clusters(released: Disassociation, layout: Layout) -> list[Codes
     return [*map(frozenset, found)]
 
 
-def _free_clusters(released: Disassociation, layout: Layout) -> Iterator[list[int]]:
-    """Yield for each shared chunk the clusters that may have its subrecords: those that hold none of its codes."""
-    held: dict[int, set[int]] = {}
+def _free_clusters(released: Disassociation) -> list[list[int]]:
+    """Return for each shared chunk the clusters that may have its subrecords: none of its codes is elsewhere there."""
+    layout, held = lay_out(released), dict[int, set[int]]()
     for chunk, cluster in enumerate(released.record_chunks.owner.tolist()):
         for code in released.record_chunks.domain_of(chunk):
             held.setdefault(code, set()).add(cluster)
     for code, cluster in _in_item_chunks(released):
         held.setdefault(code, set()).add(cluster)
-    order = np.argsort(layout.position)
+    order, found = np.argsort(layout.position), []
     for chunk, joint in enumerate(released.shared_chunks.owner.tolist()):
-        below: Iterable[int] = order[layout.low[joint] : layout.high[joint]].tolist()
+        below = order[layout.low[joint] : layout.high[joint]].tolist()
         elsewhere = set().union(*(held.get(code, ()) for code in released.shared_chunks.domain_of(chunk)))
-        yield [cluster for cluster in below if cluster not in elsewhere]
+        found.append([cluster for cluster in below if cluster not in elsewhere])
+    return found
