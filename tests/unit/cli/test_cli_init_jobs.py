@@ -151,3 +151,12 @@ def test_markers_that_are_named_stand_beside_those_that_are_found(cloister, fold
 
     assert made.code == 0, made.err
     assert 'missing = ["forty", "N/A"]' in (folder / "some.toml").read_text()
+
+
+def test_a_job_of_a_file_without_a_shape(cloister, tmp_path):
+    """The names of the columns decide what the job protects."""
+    (tmp_path / "people.csv").write_text("id,codes\n" + "".join(f"{n},I10 E11.9\n" for n in range(20)))
+    found = cloister("init", tmp_path / "people.csv", "--out", tmp_path / "job.toml")
+
+    assert "people.csv is read as codes." in found.err
+    assert [part.shape for part in read_job(tmp_path / "job.toml").parts.values()] == ["codes"]

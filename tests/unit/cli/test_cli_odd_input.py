@@ -372,7 +372,7 @@ def test_a_lattice_without_end_is_refused(cloister, tmp_path):
     assert cloister(*words, "--search", "datafly", "--out", "two").code == 0
 
 
-@pytest.mark.parametrize("command", ["protect", "init", "explore"])
+@pytest.mark.parametrize("command", ["protect", "explore"])
 def test_data_without_a_shape(cloister, tmp_path, monkeypatch, command):
     """Whoever names the data and no shape is told where the shape stands, and which there are."""
     monkeypatch.chdir(tmp_path)
