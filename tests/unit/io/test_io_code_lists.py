@@ -197,3 +197,10 @@ def test_a_column_of_a_first_line_that_may_be_a_record_is_not_proposed():
     with pytest.raises(InputError, match='id="COLUMN"') as raised:
         code_lists(source, CodeColumns(codes="asthma"))
     assert "Miller" not in str(raised.value)
+
+
+def test_a_header_alone_settles_nothing():
+    """An engine asks before it has read a row: a column called after patients may repeat."""
+    header = pl.DataFrame(schema={"USUBJID": pl.String, "codes": pl.String})
+    with pytest.raises(InputError, match="no column is given as the id"):
+        code_lists(Source(header, "csv", ",", "utf-8", "codes.csv"), CodeColumns(codes="codes"))
