@@ -163,7 +163,7 @@ def test_a_label_that_limits_nothing_has_a_record_at_each_end(seed):
 
 
 def test_intervals_of_one_number_are_intervals():
-    """`[2-2]` stands for 2 and its decimals, and is no value."""
+    """`[2-2]` is a range that covers 2 and its decimals, and is no value."""
     rows = codebook_of([("x", "quasi-identifier", "interval", "0 1", label, "") for label in ("[2-2]", "[3-3]")])
     column = LabelledColumn.of(pl.Series("x", ["[2-2]", "[3-3]"]), rows, cl.intervals(1, 5))
     found = admit(column)

@@ -14,16 +14,21 @@ Nothing is counted that follows from no record being empty, nor from knowing sev
 Couchot, Philippe (2019), "Safe disassociation of set-valued datasets", arXiv:1904.03112 (the cover problem).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from cloister.kernels.ragged import owners, postings
 from cloister.shapes.codes.data import CodeSets, plain_code
-from cloister.shapes.disassociation.format.data import Chunks, Disassociation, lay_out
+from cloister.shapes.disassociation.format.data import ChunkIndex, Chunks, Disassociation, lay_out
 
 from .adversary import ImpliedCodes
 
 Codes = frozenset[int]
+Supports = Mapping[int, tuple[int, Codes]]
+"""By code of a chunk, how many subrecords hold it, and which codes all of these hold."""
+Place = tuple[list[int], Supports]
+"""The clusters that may have the subrecords of a chunk, and these."""
 
 
 def count_implied(released: Disassociation, codes: CodeSets) -> ImpliedCodes:
@@ -35,49 +40,52 @@ def count_implied(released: Disassociation, codes: CodeSets) -> ImpliedCodes:
         implied.setdefault(names[code], {names[other] for other in found} - {names[code]})
     known = {code for code, others in implied.items() if others}
     is_known = np.array([plain_code(code, repeats=codes.repeats) in known for code in codes.vocabulary], dtype=np.bool_)
-    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
     return ImpliedCodes(
         codes=len({*names}),
         implying=len(known),
         pairs=sum(map(len, implied.values())),
-        patients=int(np.unique(owner[is_known[codes.items]]).size),
+        patients=int(np.unique(owners(codes.offsets)[is_known[codes.items]]).size),
     )
 
 
 def find_implied(released: Disassociation) -> dict[int, Codes]:
     """Return for each code the codes that each patient with it has for certain."""
-    free, found = _free_clusters(released), dict[int, Codes]()
-    for code, certain in _places(released, free):
-        found[code] = found[code] & certain if code in found else certain
+    places, found = [*_places(released)], dict[int, Codes]()
+    certain = _certain_in_clusters(released, places)
+    for clusters, supports in places:
+        in_all = certain[clusters[0]]
+        for cluster in clusters[1:]:
+            if not in_all:
+                break
+            in_all &= certain[cluster]
+        for code, (_, together) in supports.items():
+            here = in_all | together
+            found[code] = found[code] & here if code in found else here
     return {code: found[code] - {code} for code in sorted(found)}
 
 
-def _places(released: Disassociation, free: Sequence[list[int]]) -> Iterator[tuple[int, Codes]]:
-    """Yield each code for each chunk that holds it, with the codes that come with it there for certain."""
-    certain = _certain_in_clusters(released, free)
-    for code, cluster in _in_item_chunks(released):
-        yield code, certain[cluster]
-    for chunks, clusters in (
-        (released.record_chunks, ([owner] for owner in released.record_chunks.owner.tolist())),
-        (released.shared_chunks, free),
-    ):
-        for chunk, reached in enumerate(clusters):
-            in_all = certain[reached[0]]
-            for cluster in reached[1:]:
-                in_all &= certain[cluster]
-                if not in_all:
-                    break
-            for code, (_, together) in _supports(chunks, chunk).items():
-                yield code, in_all | together
+def _places(released: Disassociation) -> Iterator[Place]:
+    """Yield each chunk: the clusters that may have its subrecords, and what these say of each code.
+
+    Those of a shared chunk are the clusters beneath that hold none of its codes elsewhere. Of an item chunk the number
+    of records with a code is not known, which no number of records equals.
+    """
+    record, shared, layout = released.record_chunks, released.shared_chunks, lay_out(released)
+    held = ChunkIndex(record, len(released.vocabulary)).by_code
+    rare = postings(released.item_chunks, owners(released.item_offsets), len(released.vocabulary))
+    for chunk, cluster in enumerate(record.owner.tolist()):
+        yield [cluster], _supports(record, chunk)
+    for cluster in range(released.n_clusters):
+        yield [cluster], {code: (0, frozenset((code,))) for code in released.item_chunk_of(cluster)}
+    order = np.argsort(layout.position)
+    for chunk, joint in enumerate(shared.owner.tolist()):
+        codes = shared.domain_of(chunk)
+        elsewhere = {*(one for code in codes for one in (*record.owner[held[code]].tolist(), *rare[code].tolist()))}
+        below = order[layout.low[joint] : layout.high[joint]].tolist()
+        yield [cluster for cluster in below if cluster not in elsewhere], _supports(shared, chunk)
 
 
-def _in_item_chunks(released: Disassociation) -> Iterator[tuple[int, int]]:
-    """Yield the codes of item chunks, and the cluster of each."""
-    owner = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
-    return zip(released.item_chunks.tolist(), owner.tolist(), strict=True)
-
-
-def _supports(chunks: Chunks, chunk: int) -> Mapping[int, tuple[int, Codes]]:
+def _supports(chunks: Chunks, chunk: int) -> Supports:
     """Return for each code of a chunk how many subrecords hold it, and which codes all of these hold."""
     found: dict[int, tuple[int, Codes]] = {}
     for subrecord in map(frozenset, chunks.subrecords_of(chunk)):
@@ -87,31 +95,12 @@ def _supports(chunks: Chunks, chunk: int) -> Mapping[int, tuple[int, Codes]]:
     return found
 
 
-def _certain_in_clusters(released: Disassociation, free: Sequence[list[int]]) -> list[Codes]:
+def _certain_in_clusters(released: Disassociation, places: Iterable[Place]) -> list[Codes]:
     """Return for each cluster the codes that all of its records hold."""
     found: list[set[int]] = [set() for _ in range(released.n_clusters)]
-    for chunk, cluster in enumerate(released.record_chunks.owner.tolist()):
-        supports = _supports(released.record_chunks, chunk)
-        found[cluster] |= {code for code, (n, _) in supports.items() if n == released.sizes[cluster]}
-    for chunk, clusters in enumerate(free):
+    for clusters, supports in places:
         size = int(released.sizes[clusters].sum())
-        certain = {code for code, (n, _) in _supports(released.shared_chunks, chunk).items() if n == size}
+        certain = {code for code, (n, _) in supports.items() if n == size}
         for cluster in clusters:
             found[cluster] |= certain
     return [*map(frozenset, found)]
-
-
-def _free_clusters(released: Disassociation) -> list[list[int]]:
-    """Return for each shared chunk the clusters that may have its subrecords: none of its codes is elsewhere there."""
-    layout, held = lay_out(released), dict[int, set[int]]()
-    for chunk, cluster in enumerate(released.record_chunks.owner.tolist()):
-        for code in released.record_chunks.domain_of(chunk):
-            held.setdefault(code, set()).add(cluster)
-    for code, cluster in _in_item_chunks(released):
-        held.setdefault(code, set()).add(cluster)
-    order, found = np.argsort(layout.position), []
-    for chunk, joint in enumerate(released.shared_chunks.owner.tolist()):
-        below = order[layout.low[joint] : layout.high[joint]].tolist()
-        elsewhere = set().union(*(held.get(code, ()) for code in released.shared_chunks.domain_of(chunk)))
-        found.append([cluster for cluster in below if cluster not in elsewhere])
-    return found

@@ -227,15 +227,19 @@ def plain_name(column: str) -> str:
 
 
 def is_id_by_name(column: str) -> bool:
-    """Return whether a column is called like one that distinguishes patients.
+    """Return whether a column has a usual name of ids of patients."""
+    return plain_name(column) in IDS or is_named_patient(column)
+
+
+def may_be_id_by_name(column: str) -> bool:
+    """Return whether a column has such a name, or one that is made like it.
 
     Examples
     --------
-    >>> is_id_by_name("ID"), is_id_by_name("USUBJID"), is_id_by_name("Patientennummer"), is_id_by_name("patient_age")
-    (True, True, True, False)
+    >>> [may_be_id_by_name(name) for name in ("ID", "USUBJID", "Patientennummer", "patient_age")]
+    [True, True, True, False]
     """
-    plain = plain_name(column)
-    return plain in IDS or is_named_patient(column) or ENDS_OF_IDS.search(plain) is not None
+    return is_id_by_name(column) or ENDS_OF_IDS.search(plain_name(column)) is not None
 
 
 def are_codes(values: list[str]) -> bool:

@@ -10,7 +10,7 @@ from cloister.risk.column_names import is_named_survey_weight
 from cloister.risk.identifiers import GROUPS, is_determined, is_named_patient, repeated_patients, what_a_name_says
 from cloister.risk.row_numbers import number_values
 
-from .column import IDS, Column, Guess, plain_name
+from .column import Column, Guess, is_id_by_name, plain_name
 from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
 
 REPEATS = "it repeats: a patient has several rows, so patients are counted"
@@ -28,7 +28,7 @@ def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
     """
     complete = [one for one in columns if one.n_present == one.n_rows]
     able = [one for one in complete if not (one.is_measured or one.speaks_of(is_named_survey_weight))]
-    named = [one for one in able if plain_name(one.name) in IDS or is_named_patient(one.name)]
+    named = [one for one in able if is_id_by_name(one.name)]
     said = {one.name: what_a_name_says(one.name) for one in able}
     numbers = [one for one in able if (word := said[one.name]) and word.strong and word.letter == RECORD_NUMBERS]
     least = min(LEAST_PATIENTS, GROUPS * texts.height)

@@ -14,7 +14,7 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError, Message, name_few, setting
-from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header, as_text, text_of_codes
+from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header, as_text, check_once, text_of_codes
 from cloister.io.csv import Source, line_of_record, load_text
 from cloister.settings.reading import proposal
 
@@ -153,10 +153,10 @@ def _check_rows_are_patients(others: pl.DataFrame, cells: pl.Series, codes: str,
     So are rows of one code, if a column called after patients does not say otherwise, and rows with what seem to be
     names of diagnoses, next to a column whose values repeat like ids.
     """
-    from cloister.evidence.column import is_id_by_name  # both import this package
+    from cloister.evidence.column import may_be_id_by_name  # both import this package
     from cloister.risk.identifiers import GROUPS
 
-    named = [one for one in others if is_id_by_name(one.name)]
+    named = [one for one in others if may_be_id_by_name(one.name)]
     repeated = [one.name for one in named if one.n_unique() < others.height]
     if named and not repeated and others.height:  # engines ask with the header alone, which settles nothing
         return
@@ -164,8 +164,10 @@ def _check_rows_are_patients(others: pl.DataFrame, cells: pl.Series, codes: str,
     like_ids = [one.name for one in others if GROUPS * others.height <= one.n_unique() < others.height]
     if not repeated and has_lists and not (like_ids and _are_names(cells)):
         return
-    what = f"Each row of {header.file} {'seems to have' if has_lists else 'has'} one code"
-    what = f"Values of {repeated[0]!r} repeat in {header.file}" if repeated else what
+    if repeated:
+        what = f"Values of {repeated[0]!r} repeat in {header.file}"
+    else:
+        what = f"Each row of {header.file} {'seems to have' if has_lists else 'has'} one code"
     names = [*repeated, *like_ids, *others.columns]
     raise InputError(
         f"{what}, and no column is given as the id of patients: each row would count as another patient. "
@@ -431,7 +433,7 @@ def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> E
                 f". {header.listed()}",
                 file=file,
             )
-    header.check_once(*columns.values(), wanted.date, anchor, wanted.detail)
+    check_once([*columns.values(), wanted.date, anchor, wanted.detail], file)
     return replace(wanted, id=columns["id"], code=columns["code"], age=columns.get("age"))
 
 

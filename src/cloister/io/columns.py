@@ -311,17 +311,16 @@ class Header:
             message = f"Column {column!r} was asked for, but {self.file} has no such column.{hint} {self.listed()}"
             raise InputError(message, file=self.file, column=column)
 
-    def check_once(self, *columns: str | None) -> None:
-        """Refuse a column that has two roles."""
-        present = [name for name in columns if name is not None]
-        twice = next((name for name in present if present.count(name) > 1), None)
-        if twice is not None:
-            message = f"Column {twice!r} cannot be two things at once. Name others."
-            raise InputError(message, file=self.file, column=twice)
-
     def first(self, names: Sequence[str]) -> str | None:
         """Return the first of these names that exists."""
         return next((name for name in names if name in self.present), None)
+
+
+def check_once(columns: Sequence[str | None], file: str | None) -> None:
+    """Refuse a column that has two roles."""
+    twice = next((name for name in columns if name is not None and columns.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
 
 
 def text_of_codes(column: pl.Series, file: str) -> pl.Series:

@@ -19,6 +19,7 @@ from cloister.io import Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.io.csv import detect_delimiter, head_of, header_of
 from cloister.io.query import IN_FILES
+from cloister.io.read import is_parquet
 from cloister.jobs.guessing_codes import (
     AGE,
     ANCHOR,
@@ -116,7 +117,7 @@ def guess_shape_of(files: Sequence[Path]) -> str:
     if len(files) > 1:
         return "claims"
     with suppress(InputError, pl.exceptions.PolarsError):
-        if files[0].suffix in (".parquet", ".pq"):
+        if is_parquet(files[0]):
             return guess_shape([*pl.read_parquet_schema(files[0])])
         head, name = head_of(files[0]), files[0].name
         return guess_shape(header_of(head, name, detect_delimiter(head, name)))

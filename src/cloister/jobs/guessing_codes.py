@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from cloister.errors import InputError, setting
-from cloister.evidence.column import IDS, WORDS_OF_CODES, Guess, are_codes, is_id_by_name, plain_name
+from cloister.evidence.column import WORDS_OF_CODES, Guess, are_codes, is_id_by_name, may_be_id_by_name, plain_name
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
 from cloister.io.codes import check_layout, split_at
-from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header
-from cloister.risk.identifiers import is_named_patient
+from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header, check_once
 from cloister.shapes.claims.method.first_plan import LOOKED_AT, are_dates
 
 ID, CODE, CODES, AGE, DATE, ANCHOR, NOT_RELEASED = "id", "code", "codes", "age", "date", "anchor", "not released"
@@ -38,14 +37,14 @@ class NamedColumns:
         usual = (*ID_NAMES, *CODES_NAMES, *CODE_NAMES, *AGE_NAMES)
         header = Header(file, frame.columns, (*usual, *asked), example)
         header.check(*asked)
-        self.check_roles(header)
+        self.check_roles(file)
 
-    def check_roles(self, header: Header) -> None:
+    def check_roles(self, file: str | None = None) -> None:
         """Refuse names that contradict each other."""
-        header.check_once(*vars(self).values())
+        check_once([*vars(self).values()], file)
         check_layout(self.codes, self.code)
         if self.age is not None and self.date is not None:
-            raise InputError("Give ", setting(AGE), " or ", setting(DATE), ", not both.", file=header.file)
+            raise InputError("Give ", setting(AGE), " or ", setting(DATE), ", not both.", file=file)
 
 
 NONE_NAMED = NamedColumns()
@@ -163,7 +162,7 @@ def _share_spelled_as_codes(words: Sequence[str]) -> float:
 
 def _repeats_for_a_patient(column: pl.Series) -> bool:
     """Return whether values repeat in a column with a name such as patient_id."""
-    return is_id_by_name(column.name) and 1 < column.n_unique() < column.len()
+    return may_be_id_by_name(column.name) and 1 < column.n_unique() < column.len()
 
 
 def _only_id(frame: pl.DataFrame, codes: str) -> str | None:
@@ -187,4 +186,4 @@ def _first(frame: pl.DataFrame, holds: Callable[[pl.Series], bool]) -> str | Non
 
 
 def _is_id(column: pl.Series) -> bool:
-    return plain_name(column.name) in IDS or is_named_patient(column.name)
+    return is_id_by_name(column.name)

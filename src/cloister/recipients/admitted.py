@@ -24,7 +24,7 @@ import polars as pl
 from cloister.hierarchy import ROOT
 from cloister.hierarchy.interval import ABOVE, BELOW, Intervals
 from cloister.io.other_files import typed_texts
-from cloister.kernels.ragged import take_runs
+from cloister.kernels.ragged import starts_of, take_runs
 
 from .labels import Label, LabelledColumn, Mask, Places, RangeLabels
 
@@ -48,7 +48,7 @@ class Lists:
     @classmethod
     def of(cls, each: Sequence[Places]) -> "Lists":
         """Put lists one behind the other."""
-        return cls(np.cumsum([0, *map(len, each)], dtype=np.int64), np.concatenate(each)) if each else cls()
+        return cls(starts_of([*map(len, each)]), np.concatenate(each)) if each else cls()
 
     def take(self, which: Places) -> "Lists":
         """Return these lists."""

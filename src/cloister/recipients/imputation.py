@@ -197,9 +197,10 @@ class Imputation:
         cells, ranges = np.flatnonzero(is_by_tree), np.flatnonzero(column.is_open & ~is_by_tree)
         if cells.size:
             own[cells] = draw_by_tree(column, at[place], features, cells, learnt, rng)
-        line = Line.of(at[place][learnt], features[:, -1], learnt)
-        own[ranges] = line.draw(column.first[ranges], column.last[ranges], ranges, rng)
-        own = complete_ends(column, own, self.classes, line, rng)
+        if column.named is None:
+            line = Line.of(at[place][learnt], features[:, -1], learnt)
+            own[ranges] = line.draw(column.first[ranges], column.last[ranges], ranges, rng)
+            own = complete_ends(column, own, self.classes, line, rng)
         return column.complete_lists(own, self.classes, rng)
 
 

@@ -101,13 +101,12 @@ def _named(visit: RequestContext) -> "list[BoundField]":
 def _words_of_named(visit: RequestContext, shape: str) -> list[str]:
     """The options of ``cloister init`` for the columns that are named, which do not contradict each other."""
     from cloister.errors import InputError
-    from cloister.io.columns import Header
     from cloister.jobs.guessing_codes import NamedColumns
 
     named = {one.spec.key: one.text.strip() for one in _named(visit) if one.text.strip()}
     if strange := [name for name in named if name not in NAMED.get(shape, ())]:
         raise InputError(f"{strange[0].capitalize()} is not read of {shape}. Leave it empty.")
-    NamedColumns(**named).check_roles(Header("", (), (), ""))
+    NamedColumns(**named).check_roles()
     return [word for name, column in named.items() for word in (f"--{name}", column)]
 
 

@@ -35,7 +35,7 @@ ROUNDED = 0.0005 + 1e-9  # How far a loss published to three decimals may be fro
 COUNTED = "equal trajectories were counted again by SQL in what is released"
 LABELS = ", and labels and the number of patients were compared with the original"
 TRAJECTORIES = ", and every trajectory was compared with its patient's in the original"
-EVERY_PAIR = ", and every pair was compared with the one of the original that it stands for"
+EVERY_PAIR = ", and every pair was compared with the one of the original that it replaces"
 
 Covered = tuple[frozenset[str], ...]  # What each value of a column may be released as
 
