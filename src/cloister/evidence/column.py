@@ -20,7 +20,10 @@ Sureness = Literal["sure", "likely", "not sure"]
 IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
        "patientid", "patient_no", "patient_nr", "patient_nbr", "patient_number", "person", "member", "beneficiary",
        "beneficiary_id", "bene_id", "desynpuf_id", "mrn", "pid", "eid", "seqn", "fallnummer")  # fmt: skip
-ENDS_OF_IDS = re.compile(r"(patient|person|subject|member|beneficiary|uniquep)\w*(id|nr|no|key|number|nummer)$")
+ENDS_OF_IDS = re.compile(
+    r"(patient|person|subject|member|beneficiary|uniquep)\w*"
+    r"(id|identifier|nr|no|num|number|nummer|key|ref|hash|token|pseudonym)$"
+)
 WORDS_OF_CODES = re.compile(r"code|icd|diag|(^|_)dx|concept")
 NEARLY_ALL = 0.98  # share of the records that decides what a column holds
 UNIQUE_SHARE = 0.05  # categories are kinds of people if no more of the values than this occur in one record alone
@@ -236,8 +239,8 @@ def may_be_id_by_name(column: str) -> bool:
 
     Examples
     --------
-    >>> [may_be_id_by_name(name) for name in ("ID", "USUBJID", "Patientennummer", "patient_age")]
-    [True, True, True, False]
+    >>> [may_be_id_by_name(name) for name in ("ID", "USUBJID", "Patientennummer", "patient_ref", "patient_age")]
+    [True, True, True, True, False]
     """
     return is_id_by_name(column) or ENDS_OF_IDS.search(plain_name(column)) is not None
 
