@@ -21,6 +21,8 @@ SOURCE = "cloister_source"  # The view through which an engine sees the table; i
 COUNT = "n"
 POSTGRESQL = "postgres"
 MISSING = ""
+BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+"""White space of Unicode, which `cloister.io.plain_columns` takes for missing where a text holds nothing else."""
 GIVEN = "="  # How the key of a value begins that is not missing, so that it is never the key of a missing one
 
 Kind = Literal["text", "float", "other"]
@@ -32,7 +34,7 @@ class EngineColumn:
 
     name: str
     kind: Kind = (
-        "other"  # text, where an empty one is missing; float, where NaN is; or anything else of one value a cell
+        "other"  # text, where a blank one is missing; float, where NaN is; or anything else of one value a cell
     )
     seen_as: str | None = None  # what statements call it; None for its name
 
@@ -104,9 +106,11 @@ def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
         if column.kind == "float":
             cell = exp.Nullif(this=cell, expression=exp.cast(exp.Literal.string("NaN"), exp.DataType.Type.DOUBLE))
         elif column.kind == "text":
-            given = exp.Nullif(this=cell.copy(), expression=exp.Literal.string(""))
             words = [exp.Literal.string(word) for word in engine.missing]
-            cell = exp.case().when(cell.isin(*words), exp.null()).else_(given) if words else given
+            bare = exp.Trim(this=cell.copy(), expression=exp.Literal.string(BLANKS))
+            is_missing = bare.eq(exp.Literal.string(""))
+            is_missing = exp.or_(is_missing, cell.isin(*words)) if words else is_missing
+            cell = exp.case().when(is_missing, exp.null()).else_(cell)
         cells.append(exp.alias_(cell, place(number), quoted=True))
     return exp.select(*cells).from_(exp.to_table(engine.view))
 

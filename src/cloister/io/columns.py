@@ -196,7 +196,8 @@ def _plain(series: pl.Series, file: str | None) -> pl.Series:
     elif dtype.is_nested() or not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.String, pl.Boolean)):
         raise _not_plain(series, "lists, structs or other things that are not one value a cell", file)
     if series.dtype == pl.String:
-        empty = series == ""
+        # A cell of blanks would pass for one more value of a class whose patients have none.
+        empty = series.str.strip_chars() == ""
         return series.set(empty, None) if empty.any() else series
     return series.fill_nan(None).set(series == 0, 0.0) if series.dtype.is_float() else series
 

@@ -34,7 +34,7 @@ UTC = dt.UTC
         (pl.Series([dt.time(3, 4), None]), ["03:04:00", None]),
         (pl.Series([dt.timedelta(days=1, seconds=4)]), ["1.0000462962962962"]),
         (pl.Series([Decimal("1.50"), None], dtype=pl.Decimal(5, 2)), ["1.50", None]),
-        (pl.Series(["001", "", " ", "NA", None]), ["001", None, " ", "NA", None]),
+        (pl.Series(["001", "", " ", " NA", None]), ["001", None, None, " NA", None]),
         (pl.Series(["b", "a", None], dtype=pl.Categorical), ["b", "a", None]),
         (pl.Series(["b", "", None], dtype=pl.Enum(["", "b", "unused"])), ["b", None, None]),
         (pl.Series([None, None]), [None, None]),

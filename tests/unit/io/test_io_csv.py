@@ -48,8 +48,8 @@ def test_cells_stay_as_written(tmp_path):
 
 
 def test_an_empty_cell_is_null(tmp_path):
-    """A cell with nothing in it is missing, quoted or not; a space is not nothing."""
-    assert rows(tmp_path, 'a,b\n,""\n"",\n ," "\n') == [(None, None), (None, None), (" ", " ")]
+    """A cell with nothing or only blanks in it is missing, quoted or not; blanks around a value stay."""
+    assert rows(tmp_path, 'a,b\n,""\n"",\n ,"\u00a0\t"\nx, y \n') == [(None, None)] * 3 + [("x", " y ")]
 
 
 def test_a_column_without_values_is_text(tmp_path):
@@ -132,9 +132,9 @@ def test_the_end_of_the_file_does_not_matter(tmp_path, end):
 
 def test_windows_line_ends_are_no_part_of_cells(tmp_path):
     r"""\r\n ends a line; inside quotes it stays, and so does a lone \r."""
-    text = 'a,b\r\n1,\r\n"p\r\nq","x\ry"\r\n"\r",""\r\n'
+    text = 'a,b\r\n1,\r\n"p\r\nq","x\ry"\r\n"\rz",""\r\n'
 
-    assert rows(tmp_path, text) == [("1", None), ("p\r\nq", "x\ry"), ("\r", None)]
+    assert rows(tmp_path, text) == [("1", None), ("p\r\nq", "x\ry"), ("\rz", None)]
 
 
 def test_quotes_newlines_and_delimiters_inside_cells(tmp_path):
@@ -253,7 +253,7 @@ def test_large_quoted_files_are_read_as_pythons_csv_reads_them(tmp_path):
 
     frame = read_table(written(tmp_path, text.getvalue())).frame
 
-    assert frame.rows() == [tuple(cell or None for cell in row) for row in table[1:]]
+    assert frame.rows() == [tuple(cell if cell.strip() else None for cell in row) for row in table[1:]]
 
 
 def test_a_reader_that_loses_records_is_refused(tmp_path, monkeypatch):
@@ -286,7 +286,10 @@ def test_what_is_read_is_what_pythons_csv_reads(table):
                 read_table(path, delimiter=",")
             return
         frame = read_table(path, delimiter=",").frame
-    assert [frame.columns, *map(list, frame.rows())] == [table[0], *([c or None for c in row] for row in table[1:])]
+    assert [frame.columns, *map(list, frame.rows())] == [
+        table[0],
+        *([c if c.strip() else None for c in row] for row in table[1:]),
+    ]
 
 
 @given(st.text(st.sampled_from(list('ab",\n\r')), max_size=20))

@@ -18,6 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.made.examples import examples
 
+from cloister.engines.statements import BLANKS
 from cloister.errors import InputError
 from cloister.io import as_text, read_table, write_csv, write_parquet
 
@@ -41,8 +42,8 @@ def tables(draw):
 
 
 def missing_is_null(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same table with null for an empty text."""
-    return pl.DataFrame([series.replace("", None) for series in frame.get_columns()])
+    """The same table with null for a text without anything but blanks."""
+    return frame.with_columns(pl.when(pl.all().str.strip_chars(BLANKS) != "").then(pl.all()))
 
 
 @given(tables(), st.sampled_from([",", ";", "\t", "|"]))
