@@ -323,10 +323,14 @@ def _most_frequent_other(groups: Numbers, value: Floats) -> Floats:
 
 
 def _from_neighbours(target: _Target, column: pl.Series) -> Floats:
-    """Predict each record from the two of its label that are next to it by a number."""
+    """Predict each record from those of its label with the next numbers, or with the same number if there are any.
+
+    Among equal numbers none is next: their order in the file would predict, which is not of the column.
+    """
     number = column.gather(pl.Series(target.places)).cast(pl.Float64).fill_nan(None)
-    frame = pl.DataFrame({"label": target.label, "value": target.value, "number": number}).with_row_index("place")
-    ordered = frame.sort("label", "number", nulls_last=True)
+    frame = pl.DataFrame({"label": target.label, "number": number, "value": target.value})
+    usual = pl.col("value").mean() if target.is_number else pl.col("value").mode().min()
+    kinds = frame.drop_nulls().group_by("label", "number").agg(usual, pl.len().alias("n")).sort("label", "number")
     before, after = pl.col("value").shift(1).over("label"), pl.col("value").shift(-1).over("label")
     if target.is_number:
         both = pl.mean_horizontal(before, after)
@@ -335,9 +339,10 @@ def _from_neighbours(target: _Target, column: pl.Series) -> Floats:
             pl.col("number").shift(-1) - pl.col("number")
         ).over("label")
         both = pl.when(is_nearer.fill_null(value=False)).then(before).otherwise(pl.coalesce(after, before))
-    known = pl.when(pl.col("number").is_null()).then(None).otherwise(both)
-    found = ordered.with_columns(known.alias("predicted")).sort("place")["predicted"].to_numpy().astype(np.float64)
-    return np.where(np.isnan(found), _from_groups(target, target.label), found)
+    alone = kinds.select("label", "number", pl.when(pl.col("n") == 1).then(both).alias("predicted"))
+    joined = frame.join(alone, on=["label", "number"], how="left", maintain_order="left")
+    found = joined["predicted"].to_numpy().astype(np.float64)
+    return np.where(np.isnan(found), _from_groups(target, _join_columns(target, [column])), found)
 
 
 def _features(columns: Sequence[pl.Series], target: _Target) -> Floats:

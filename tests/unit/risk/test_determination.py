@@ -98,3 +98,12 @@ def test_infinite_numbers_are_values_and_nan_is_missing(recwarn):
     assert recorded["v"].max() == 2 * recorded["v"].filter(recorded["v"] < 200).max() - recorded["v"].min()
     assert [(one.about, one.columns) for one in found] == [("age", ("v",))]
     assert not recwarn.list
+
+
+def test_the_order_of_the_records_predicts_nothing():
+    """In a file sorted by sex, a flag that both sexes have as often reveals no sex, in any order of the records."""
+    table = pl.DataFrame({"sex": ["F"] * 300 + ["M"] * 300, "flag": [1.0, 0.0, 0.0] * 200})
+    for seed in (None, 1, 2):
+        rows = table if seed is None else table.sample(fraction=1, shuffle=True, seed=seed)
+        hidden = {"sex": Hidden(pl.repeat("*", rows.height, eager=True), rows["sex"])}
+        assert find_determinations(hidden, {"flag": rows["flag"]}, np.zeros(rows.height, dtype=np.int64), K) == []
