@@ -108,8 +108,7 @@ def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
         elif column.kind == "text":
             words = [exp.Literal.string(word) for word in engine.missing]
             bare = exp.Trim(this=cell.copy(), expression=exp.Literal.string(BLANKS))
-            is_missing = bare.eq(exp.Literal.string(""))
-            is_missing = exp.or_(is_missing, cell.isin(*words)) if words else is_missing
+            is_missing = exp.or_(bare.eq(exp.Literal.string("")), *([cell.isin(*words)] if words else []))
             cell = exp.case().when(is_missing, exp.null()).else_(cell)
         cells.append(exp.alias_(cell, place(number), quoted=True))
     return exp.select(*cells).from_(exp.to_table(engine.view))

@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from .association import order_values
 from .row_numbers import Numbers, number_values, refine
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,7 @@ MOST_TRIED = 24  # columns that a set may grow by: those that remove most by the
 MOST_COMBINED = 100  # columns of a linear combination: those that explain most by themselves
 LEAST_RECORDS = 30  # from fewer nothing follows
 SAMPLE = 20_000  # records by which sets are found; what they undo is counted over all
+PREVIEWED = 5_000  # records that are examined before anything is generalized
 FEW_KINDS = 40  # a column of no more values is also read as so many dummies
 OUTSIDE = 0.95  # share of the predictions that are no further off than what a predicted number stands for
 
@@ -80,6 +82,22 @@ def find_determinations(
     for each in sorted(found, key=lambda one: one.n_below):  # of one set, both ways to predict say the same
         most[each.about, each.columns] = each
     return [each for each in found if most[each.about, each.columns] is each]
+
+
+def preview_determinations(frame: pl.DataFrame, about: str) -> list[Determination]:
+    """Return the sets of columns that reveal one column before anything is generalized; no two share a column.
+
+    A run examines its release in full; here, at most `PREVIEWED` evenly spaced records are. ``frame``: text
+    """
+    some = frame.gather_every(1 + frame.height // PREVIEWED)
+    values = {name: order_values(some[name]).alias(name) for name in some.columns}
+    hidden = {about: Hidden(pl.repeat("", some.height, eager=True), values.pop(about))}
+    one_class = np.zeros(some.height, dtype=np.int64)
+    found: list[Determination] = []
+    while more := find_determinations(hidden, values, one_class, 1):
+        found += more
+        values = {name: one for name, one in values.items() if not any(name in each.columns for each in more)}
+    return found
 
 
 def _follow(

@@ -210,6 +210,7 @@ PAGES = {
     "POST /columns": "column_pages.save_columns",
     "GET /columns/list": "column_pages.columns",
     "POST /columns/list": "column_pages.change_columns",
+    "POST /columns/revealed": "column_pages.show_revealed",
     "POST /columns/decide": "column_pages.decide",
     "GET /hierarchies": "hierarchy_pages.hierarchies",
     "POST /hierarchies": "hierarchy_pages.save_hierarchies",

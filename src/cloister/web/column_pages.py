@@ -9,7 +9,19 @@ from cloister.jobs.job import CLAIMS
 from cloister.settings.declaration import Given, Keywords
 
 from .app import RequestContext, status_of
-from .columns_table import ROLES, SORTS, SUGGESTED, ColumnsView, alerts_of, bars_after, counts_of, rows_of
+from .columns_table import (
+    ROLES,
+    SORTS,
+    SUGGESTED,
+    ColumnAlert,
+    ColumnRow,
+    ColumnsView,
+    alerts_of,
+    alerts_of_revealed,
+    bars_after,
+    counts_of,
+    rows_of,
+)
 from .data_pages import job_page, read_part, read_places, save_job, seen_or_refuse, source_of, suggest_hierarchy
 from .data_read import FirstRecords
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
@@ -26,6 +38,9 @@ BULK = {
     "quasi-identifier": "treat as quasi-identifiers",
 }
 """What becomes of the undecided columns of a part, by the word of the setting."""
+
+MOST_EXAMINED = 1_500
+"""Pairs of a quasi-identifier and another column that are examined while the user reads: in some ten seconds."""
 
 SINGLE_ROLES = ("id", "patient", "codes")
 """Roles that one column at most has."""
@@ -77,7 +92,7 @@ def _places(words: Sequence[str], sample: FirstRecords) -> list[int]:
 def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, str]) -> dict[str, object]:
     """What the table of columns shows."""
     chosen = _chosen(visit, sample)
-    bulk = visit.say("undecided") if visit.form else bulk_of(visit.state.section(visit.part))
+    bulk = _bulk(visit)
     view = ColumnsView(*(visit.say(name) for name in ("find", "show", "sort")))
     called, source, _ = source_of(visit.state.job, visit.part)
     names = [one.name for one, role in zip(sample.columns, chosen, strict=True) if role == "quasi-identifier"]
@@ -95,6 +110,7 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
         "roles": ROLES, "sorts": SORTS, "selected": selected, "wrong": errors,
         "is_released": is_released(visit), "compared": bars_after(rows, compared), "unread": unread, "refused": refused,
         "bulk_chosen": bulk,
+        "revealed": _revealed(visit, rows),
         "together": visit.app.data.together(visit.state.path.parent, called, source, names),
     }  # fmt: skip
 
@@ -124,6 +140,33 @@ def change_columns(visit: RequestContext) -> Response:
     if not visit.is_partial:
         return columns(visit)
     return visit.shown("columns_list", 200, part=visit.part, **_content(visit, read_part(visit), {}))
+
+
+def show_revealed(visit: RequestContext) -> Response:
+    """Show which columns reveal a quasi-identifier: a part of the page that comes when it is found."""
+    sample = read_part(visit)
+    rows = rows_of(sample.columns, _chosen(visit, sample), {}, _bulk(visit), ColumnsView())
+    _revealed(visit, rows, is_awaited=True)
+    if not visit.is_partial:
+        return columns(visit)
+    return visit.shown("columns_revealed", revealed=_revealed(visit, rows), part=visit.part)
+
+
+def _revealed(
+    visit: RequestContext, rows: Sequence[ColumnRow], *, is_awaited: bool = False
+) -> list[ColumnAlert] | None:
+    """Alerts about columns that reveal a quasi-identifier; None if they are not known, and none are awaited."""
+    names = [row.facts.name for row in rows if row.role == "quasi-identifier"]
+    if len(names) * len(rows) > MOST_EXAMINED:
+        return []
+    called, source, _ = source_of(visit.state.job, visit.part)
+    found = visit.app.data.revealed(visit.state.path.parent, called, source, names, is_awaited=is_awaited)
+    return None if found is None else list(alerts_of_revealed(rows, _bulk(visit), found))
+
+
+def _bulk(visit: RequestContext) -> str:
+    """The role that a run gives to undecided columns: of the form, else of the job."""
+    return visit.say("undecided") if visit.form else bulk_of(visit.state.section(visit.part))
 
 
 def bulk_of(section: Keywords) -> str:

@@ -8,6 +8,7 @@ from cloister.errors import name_few
 from cloister.evidence.column import Column
 from cloister.io import as_text
 from cloister.recipients.utility_comparison import ComparedTable
+from cloister.risk.determination import Determination
 
 from .data_read import ColumnFacts
 
@@ -190,6 +191,22 @@ def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = (
     if unique:
         text = "released as recorded, with values that mostly occur once: whoever knows one finds the record"
         yield _alert(unique, text, drop | quasi)
+
+
+def alerts_of_revealed(rows: Sequence[ColumnRow], bulk: str, found: Sequence[Determination]) -> Iterator[ColumnAlert]:
+    """Yield an alert for each set of columns that reveals a quasi-identifier, unless one is not released as recorded.
+
+    An undecided column may be.
+    """
+    places = {row.facts.name: row.place for row in rows if (row.role or bulk) in ("", *RECORDED)}
+    for one in found:
+        if not places.keys() >= {*one.columns}:
+            continue
+        reveal = "reveals" if len(one.columns) == 1 else "together reveal"
+        text = f"{name_few(one.columns, ' and ')} {reveal} {one.about}: as recorded, they undo its protection."
+        text = text if one.columns[1:] else text.replace("they undo", "it undoes")
+        fixes = {"drop": "Do not release", "quasi-identifier": "Make quasi-identifiers"}
+        yield ColumnAlert(text, tuple(places[name] for name in one.columns), fixes)
 
 
 def bars_after(rows: Sequence[ColumnRow], compared: ComparedTable | None) -> dict[str, tuple[Bars, Bars]]:

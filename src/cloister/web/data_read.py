@@ -31,6 +31,7 @@ from cloister.pipeline.tables import TableInMemory
 from cloister.release.figures import band_sizes
 from cloister.release.head import MANIFEST
 from cloister.results import SearchResult
+from cloister.risk.determination import Determination, preview_determinations
 from cloister.risk.prosecutor import group
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 from cloister.risk.special_uniques import Separation, separation_of
@@ -142,6 +143,7 @@ class DataRead:
         self._made: OrderedDict[str, object] = OrderedDict()
         self._figures: OrderedDict[str, object] = OrderedDict()
         self._lock = threading.RLock()
+        self._revealing = threading.Lock()
 
     @contextmanager
     def at(self, folder: Path) -> Iterator[None]:
@@ -245,6 +247,26 @@ class DataRead:
                 return separation_of(group(pl.DataFrame([as_text(read.frame[column]) for column in known]), known))
 
             return self._once(key, make, is_small=True)
+
+    def revealed(
+        self, folder: Path, called: str, source: FileSource, columns: Sequence[str], *, is_awaited: bool = True
+    ) -> list[Determination] | None:
+        """Return the sets of columns that reveal each of some columns; None if nobody waits and it is not known."""
+        read = self.source(folder, called, source)
+        with self.at(folder):
+            stamp = stamp_of(folder, source)
+        found: list[Determination] = []
+        for name in columns:
+            key = f"revealed {name} {stamp}"
+            if key not in self._figures and not is_awaited:
+                return None
+            with self._revealing:  # other pages do not wait for it
+                if key not in self._figures:
+                    texts = pl.DataFrame([as_text(column) for column in read.frame])
+                    sets = preview_determinations(texts, name)
+                    self.remember(key, partial(list, sets))
+                found += self.remember(key, list[Determination])
+        return found
 
     def _confine_source(self, source: FileSource, folder: Path) -> None:
         """Refuse a file of data, of SQL or of a database that lies outside; called in the folder of the job."""

@@ -13,7 +13,7 @@ from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
-from tests.unit.web.conftest import LAST_S, SHAPED, opened, plain
+from tests.unit.web.conftest import LAST_S, OWN, SHAPED, opened, plain
 
 from cloister.cli.main import run
 from cloister.engines import choice
@@ -359,6 +359,25 @@ def test_columns_that_a_run_refuses_are_decided_where_the_page_leads(window):
     assert "which refused that" not in fixed.text
     stepped(window, fixed, "/columns")
     assert "years" in load_job(window.folder / job).section("patients")["drop"]
+
+
+def test_columns_that_reveal_a_quasi_identifier_are_an_alert_before_a_run(window):
+    """A copy of a quasi-identifier is found while it is undecided or recorded; the button of its alert removes it."""
+    patients = window.folder / "patients.csv"
+    rows = [line.split(",") for line in patients.read_text().splitlines()]
+    age = rows[0].index("age")
+    patients.write_text("".join(",".join([*row, row[age] if row[age] != "age" else "years"]) + "\n" for row in rows))
+    page, _job = made(window)
+    form = {**window.form_of(page, "/columns"), f"role-{len(rows[0])}": ""}
+    alert = "years reveals age: as recorded, it undoes its protection."
+    part = window.post("/columns/revealed", form, headers={**OWN, "hx-request": "true"})
+    assert alert in part.text
+    assert "<html" not in part.text
+    whole = window.post("/columns/revealed", form)  # without JavaScript
+    assert alert in whole.text
+    fixed = {**window.form_of(whole, "/columns"), "fix": f"drop:{len(rows[0])}"}
+    without = window.form_of(window.post("/columns/list", fixed), "/columns")
+    assert "reveals age" not in window.post("/columns/revealed", without).text
 
 
 def test_roles_belong_to_names_if_columns_of_the_file_move(window):
