@@ -23,6 +23,7 @@ from cloister.release.manifest import AnyManifest, parse_manifest
 from cloister.release.release import in_rows
 from cloister.release.typed_tables import read_tables, with_bounds
 from cloister.report import ReportPage, render_facts
+from cloister.report.plots import plot_release
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds, Figures
 from cloister.settings.checking import check_arguments
@@ -33,6 +34,8 @@ from cloister.shapes.registry import FORMS, load
 from cloister.verification.folder import verify_folder
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from cloister.recipients.answers import Answers
     from cloister.recipients.codes_in_table import CodesInTable
     from cloister.recipients.replication import Replication
@@ -97,7 +100,7 @@ class ReleasedData:
         """Return a summary in four lines."""
         rows = [
             *in_rows(self.manifest),
-            ("next", f"{', '.join(f'tables[{name!r}]' for name in self.tables)}, codebook"),
+            ("next", f"{', '.join(f'tables[{name!r}]' for name in self.tables)}, codebook, report(), plot()"),
         ]
         return "\n".join(f"{name:<10} {text}" for name, text in rows)
 
@@ -108,6 +111,10 @@ class ReleasedData:
     def report(self) -> ReportPage:
         """Return the report that came with the release."""
         return ReportPage((self.folder / REPORT).read_text(encoding="utf-8"))
+
+    def plot(self) -> "alt.VConcatChart":
+        """Return class sizes and the information loss of each column as a chart; needs ``cloister[plot]``."""
+        return plot_release(self.manifest, read_figures(self.folder))
 
     @property
     def data(self) -> pl.DataFrame:

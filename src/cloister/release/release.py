@@ -63,8 +63,8 @@ class Attacked(Protocol):
 
 
 STEPS = {
-    *("attack", "commit", "custody", "delimiter_written", "derived", "encoded", "files", "made", "original_counts"),
-    *("read_written", "recheck", "recheck_written", "rollback", "tally", "write_data", "write_into"),
+    *("attack", "commit", "custody", "delimiter", "delimiter_written", "derived", "encoded", "files", "format", "made"),
+    *("original_counts", "read_written", "recheck", "recheck_written", "rollback", "tally", "write_data", "write_into"),
 }
 """Names that writing a release uses; a notebook or a shell does not offer them to users."""
 
@@ -107,9 +107,10 @@ class Release(ABC):
 
     def __repr__(self) -> str:
         """Return a summary in four lines."""
+        held = [name for name in ("data", "frame", "claims") if hasattr(self, name)][:1]
         rows = [
             *in_rows(self.manifest),
-            ("next", "data, codebook, report(), plot(), summary(), verify(), write(folder)"),
+            ("next", f"{', '.join([*held, 'codebook'])}, report(), plot(), summary(), verify(), write(folder)"),
         ]
         return "\n".join(f"{name:<10} {text}" for name, text in rows)
 

@@ -27,6 +27,7 @@ def shown(tmp_path_factory):
     release.write(folder)
     return {
         "release": release,
+        "released": cl.open(folder),
         "verdict": release.verify(),
         "exploration": cl.explore(PEOPLE, k=[3, 9], **ASKED),
         "comparison": cl.compare(folder, cl.protect_table(PEOPLE, k=9, **ASKED)),
@@ -34,8 +35,8 @@ def shown(tmp_path_factory):
     }
 
 
-EVERY = ("release", "verdict", "exploration", "comparison", "facts")
-CHARTS = ("release", "exploration", "comparison")
+EVERY = ("release", "released", "verdict", "exploration", "comparison", "facts")
+CHARTS = ("release", "released", "exploration", "comparison")
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -56,7 +57,19 @@ def test_the_page_of_a_notebook_has_a_picture(shown, name):
     assert page.startswith("<iframe sandbox ")
     assert "&lt;svg role=&quot;img&quot;" in page
     assert "&lt;script" not in page
-    assert name == "release" or "PATIENT" not in page
+    assert name in ("release", "released") or "PATIENT" not in page
+
+
+def test_a_release_names_and_lists_what_a_user_reads():
+    """The last line of a release names where its data are, which ``dir`` lists; steps of writing are not listed."""
+    sets = cl.CodeSets.from_records([["401.9", "250.00"]] * 8)
+    for release, data in (
+        (cl.protect_table(PEOPLE, k=3, **ASKED), "data"),
+        (cl.protect_codes(sets, k=3, m=2), "frame"),
+    ):
+        assert f"next       {data}, codebook" in repr(release)
+        assert {data, "plot", "report", "verify", "write"} <= {*dir(release)}
+        assert not {"delimiter", "format", "rollback", "write_into"} & {*dir(release)}
 
 
 def test_words_of_an_exploration_name_hierarchies_as_they_are_typed():
@@ -84,7 +97,7 @@ def test_charts_have_titles_and_axes_with_their_meaning(shown, name):
     pytest.importorskip("altair")
     chart = shown[name].plot().to_dict()
 
-    if name == "release":
+    if name in ("release", "released"):
         bands, lost = chart["datasets"].values()
         assert sum(row["count"] for row in bands) == 24
         assert {row["column"] for row in lost} == {"age", "sex"}
