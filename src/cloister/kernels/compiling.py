@@ -15,8 +15,8 @@ from importlib import import_module
 from logging import getLogger
 from typing import NamedTuple
 
-Progress = Callable[[float, float], None]
-"""Called with the share that is compiled, and the seconds that the rest will take at the pace so far."""
+Progress = Callable[[float], None]
+"""Called with the share that is compiled; its pace says little of the rest, so no remaining time is given."""
 
 
 class Kernels(NamedTuple):
@@ -103,12 +103,12 @@ def compile_kernels(method: str, progress: Progress | None = None) -> None:
 
     If it fails, as where no folder is private, nothing is said: they are compiled as they are used.
     """
-    began, seconds = time.perf_counter(), _kernels(method).seconds
+    seconds = _kernels(method).seconds
     with compiling_ahead(method):
         while method in _AHEAD and _AHEAD[method].poll() is None:
             done = sum(one for kernel, one in seconds.items() if _is_compiled(kernel)) / sum(seconds.values())
             if progress is not None and done:
-                progress(done, (time.perf_counter() - began) * (1 / done - 1))
+                progress(done)
             time.sleep(0.1)
 
 

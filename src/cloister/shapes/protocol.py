@@ -74,7 +74,7 @@ class Run:
         if must_compile(method):
             self.voice.note(f"Compiling {what} for this machine, once.")
             with self.watch.stage("start"), self.voice.working("compiling") as say:
-                compile_kernels(method, lambda done, left: say(f"compiling: {done:.0%}, {left:.0f} s left"))
+                compile_kernels(method, lambda done: say(f"compiling: {done:.0%}"))
 
 
 @dataclass(frozen=True)
