@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ForwardRef, TypeVar, get_args
 import typer
 from typer import Argument, Option
 
-from cloister.cli.help_groups import GroupedCommand
+from cloister.cli.help_groups import CommandGroups, GroupedCommand
 from cloister.cli.wording import use_option_names
 from cloister.errors import InputError, join_parts, setting
 from cloister.settings.constraints import OneOf
@@ -392,6 +392,7 @@ def command_tree(*typed: str) -> typer.Typer:
     named = named or list(adding)
     app = typer.Typer(
         name="cloister",
+        cls=CommandGroups,
         help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
         epilog=f"Example: {EXAMPLE}",
         no_args_is_help=True,

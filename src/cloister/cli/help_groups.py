@@ -1,9 +1,9 @@
-"""The groups in which help lists the options of a command that has many."""
+"""The groups in which help lists the commands, and the options of a command that has many."""
 
 from gettext import gettext
 from typing import TYPE_CHECKING
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -42,6 +42,15 @@ FEW = 16
 """Options that one list of them still shows at a glance."""
 
 
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "Start": ("ui", "demo", "init"),
+    "Protect": ("assess", "hierarchy", "explore", "protect", "run"),
+    "Check a release": ("verify", "attack", "compare", "replicate"),
+    "Use a release": ("query", "impute", "export"),
+}
+"""By title the commands, in the order in which ``cloister --help`` lists them."""
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help lists its options in groups, if it has many."""
 
@@ -63,3 +72,14 @@ class GroupedCommand(TyperCommand):
         for title, rows in self.sections(ctx).items():
             with formatter.section(gettext(title)):
                 formatter.write_dl(rows)
+
+
+class CommandGroups(TyperGroup):
+    """All commands; help lists them in groups, each with its first sentences in full."""
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:  # noqa: ARG002  (Typer calls it)
+        """Write each group."""
+        for title, names in COMMANDS.items():
+            found = [(name, self.commands[name]) for name in names if name in self.commands]
+            with formatter.section(gettext(title)):
+                formatter.write_dl([(name, (one.help or "").split("\n\n")[0]) for name, one in found])

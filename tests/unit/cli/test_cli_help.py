@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from cloister.cli.commands import parameter
+from cloister.cli.commands import command_tree, parameter
+from cloister.cli.help_groups import COMMANDS as COMMAND_GROUPS
 from cloister.cli.help_groups import GROUPS
 from cloister.cli.options import ExploreOptions
 from cloister.search import SEARCHES
@@ -126,6 +127,18 @@ def test_every_option_is_in_one_group():
     assert len(grouped) == len(set(grouped))
     assert set(options) - set(grouped) - typed == set()
     assert set(grouped) - set(options) == {"help"}
+
+
+def test_help_lists_every_command_in_one_group(cloister):
+    """``cloister --help`` has a title for each group; each command is in one, with all words of its first line."""
+    said = cloister("--help").out
+    titles = [line.rstrip(":") for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    grouped = [name for names in COMMAND_GROUPS.values() for name in names]
+    tree = command_tree()
+
+    assert titles == ["Options", *COMMAND_GROUPS]
+    assert sorted(grouped) == sorted(one.name for one in [*tree.registered_commands, *tree.registered_groups])
+    assert "..." not in said.partition("Start:")[2]
 
 
 def test_help_of_many_options_has_groups(cloister):
