@@ -467,11 +467,9 @@ class BuildOptions(HierarchyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemoOptions:
+class DemoOptions(SayingOptions):
     """Options of ``demo``."""
 
     folder: Annotated[Path, Help("Folder for data and release.", option="[DIR]")] = Path("demo")
     patients: Annotated[int, Help("Number of patients of the example hospital, at least 20.", "N")] = 1000
     seed: Annotated[int, Help("Seed of the example hospital.")] = 0
-    quiet: Quiet = False
-    verbose: Verbose = False

@@ -88,11 +88,11 @@ def run_demo(options: DemoOptions) -> None:
     job = options.folder / JOB
     again = _write(options.folder, hospital(options.seed, options.patients))
     what = f"{options.patients:,} made-up patients in four shapes, and the job that protects them: {job}"
-    note(what, quiet=options.quiet)
+    note(what, quiet=options.quiet or options.as_json)
     # The table comes first; beside it, what the other shapes need is compiled where this machine has not yet.
     with compiling_ahead("disassociation", "trajectories", "claims"):
-        run_job(RunJobOptions(job=job, overwrite=again, quiet=options.quiet))
-    if not options.quiet:
+        run_job(RunJobOptions(job=job, overwrite=again, quiet=options.quiet, as_json=options.as_json))
+    if not options.quiet and not options.as_json:
         say(f"The same by hand: {shlex.join(['cloister', 'run', str(job), '--overwrite'])}")
         first = "" if has_ui() else f" (it needs more: {EXTRA})"
         say(f"The same in a browser: {shlex.join(['cloister', 'ui', str(options.folder)])}{first}")

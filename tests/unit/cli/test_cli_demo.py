@@ -1,5 +1,6 @@
 """``cloister demo``: the example hospital in four shapes, protected by a job."""
 
+import json
 import shlex
 
 import pytest
@@ -39,6 +40,16 @@ def test_demo_again_shows_all_parts_and_the_command(cloister, demonstrated):
     assert cloister("verify", demonstrated / "release", "-q").code == 0
     assert cloister(*words[1:], "--dry-run", "-q").code == 0
     assert {path.name for path in demonstrated.iterdir()} >= {"job.toml", "release", "patients.csv", "claims.csv"}
+
+
+@pytest.mark.full
+def test_demo_in_json_prints_one_object(cloister, demonstrated):
+    """With ``--json`` standard output is the release as one object, and standard error is silent."""
+    ran = cloister("demo", demonstrated, "--patients", "100", "--json")
+    told = json.loads(ran.out)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert [part["name"] for part in told["parts"]] == PARTS
 
 
 def test_everybody_of_the_demo_is_looked_for(cloister, demonstrated):
