@@ -1,6 +1,6 @@
 """Comparison of a released table with its original: value counts, pairs of columns, and a prediction model."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
+from cloister.release.figures import band_sizes
 from cloister.release.folder import read_data, read_manifest
 from cloister.release.head import CODEBOOK
 from cloister.release.manifest import parse_manifest
@@ -39,6 +40,7 @@ class Conditions:
     place: Places  # (n_records,) the one that each record of the original meets; as many as there are names for none
     label: Places  # (n_released,) the label of each released record
     met: tuple[Meeting, ...]  # which labels meet each condition
+    column: LabelledColumn
 
     @cached_property
     def share(self) -> Numbers:
@@ -93,7 +95,7 @@ def conditions(recorded: pl.Series, labels: pl.Series, column: LabelledColumn) -
         place = text.replace_strict(known, default=len(wanted), return_dtype=pl.Int64).to_numpy()
     label = labels.replace_strict({one: at for at, one in enumerate(column.labels)}, return_dtype=pl.Int64)
     met = tuple(column.meeting(one) for one in wanted)
-    return Conditions(tuple(names), place.astype(np.int64), label.to_numpy(), met)
+    return Conditions(tuple(names), place.astype(np.int64), label.to_numpy(), met, column)
 
 
 def _day(number: float) -> date:
@@ -123,6 +125,15 @@ def _ranges(number: pl.Series) -> list[tuple[float, float]]:
 
 
 @dataclass(frozen=True)
+class RecordPair:
+    """A record of the original, and the first of the released records that may be its own, as text by column."""
+
+    original: Mapping[str, str | None]
+    released: Mapping[str, str | None] | None  # None if no released record fits: it was suppressed
+    n_fit: int
+
+
+@dataclass(frozen=True)
 class ComparedTable:
     """A released table and its original: columns with conditions, and columns that a model may predict."""
 
@@ -130,6 +141,33 @@ class ComparedTable:
     original: pl.DataFrame
     released: pl.DataFrame
     targets: tuple[str, ...]
+    recorded: tuple[str, ...]
+    averaged: Collection[str]  # columns of averages, which fit any record
+
+    def pair(self, place: int) -> RecordPair:
+        """Return a record of the original with a released one: labels cover its values, recorded values are equal.
+
+        A release does not reveal which of several released records is its own.
+        """
+        row = self.original.slice(place, 1)
+        original = pl.DataFrame([as_text(row[name]) for name in (*self.asked, *self.recorded)]).row(0, named=True)
+        fits = np.ones(self.released.height, dtype=np.bool_)
+        for name, one in self.asked.items():
+            if name not in self.averaged:
+                fits &= one.column.meeting(original[name]).possibly[one.label]
+        for name in self.recorded:
+            same = self.released.select(pl.col(name).eq_missing(pl.lit(original[name], dtype=pl.String)))
+            fits &= same.to_series().to_numpy()
+        first = self.released.row(int(fits.argmax()), named=True) if fits.any() else None
+        return RecordPair(original, first, int(fits.sum()))
+
+    def class_sizes(self) -> list[tuple[str, int, int]]:
+        """Return for each band of class size its name, and the records in classes of that size before and after."""
+        found = []
+        for frame in (self.original, self.released):
+            texts = pl.DataFrame([as_text(frame[name]) for name in self.asked])
+            found.append(band_sizes(texts.group_by(texts.columns).len()["len"], members=True))
+        return [(band, found[0][band], found[1][band]) for band in found[0]]
 
     def model(self, target: str) -> tuple[float, float]:
         """Return the area under the ROC curve of a model for a column's most frequent value, before and after."""
@@ -155,5 +193,6 @@ def compare_with_original(folder: Path, original: pl.DataFrame, hierarchies: Map
         for name in hierarchies
         if name in original.columns and name in table.frame.columns
     }
-    recorded = tuple(name for name in table.frame.columns if name not in asked and name in original.columns)
-    return ComparedTable(asked, original, table.frame, recorded)
+    targets = tuple(name for name in table.frame.columns if name not in asked and name in original.columns)
+    recorded = tuple(name for name, role in manifest.roles().items() if role in ("sensitive", "kept"))
+    return ComparedTable(asked, original, table.frame, targets, recorded, table.averaged)

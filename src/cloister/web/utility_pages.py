@@ -11,6 +11,9 @@ from .app import RequestContext
 from .check_pages import verdict_of
 from .data_pages import job_page
 
+PAIRED = 8
+"""Records of the original that are shown with one of the release, evenly spaced."""
+
 FAR = (0.05, 0.2, 0.5)
 """How far off a count is: shares of what it was before."""
 
@@ -40,11 +43,13 @@ def utility(visit: RequestContext) -> Response:
     names = list(compared.asked)
     chosen = [name for name in (visit.say("a"), visit.say("b")) if name in compared.asked]
     one, other = chosen if len(set(chosen)) == 2 else (names * 2)[:2]
-    target = visit.say("target")
+    target, height = visit.say("target"), compared.original.height
+    places = range(0, height, 1 + (height - 1) // PAIRED) if visit.say("records") else ()
     return job_page(
         visit, "utility", compared=compared, one=one, other=other,
         rows=_together(compared.asked[one], compared.asked[other]),
         across=compared.asked[other].names, columns=[(name, asked.rows()) for name, asked in compared.asked.items()],
+        sizes=compared.class_sizes(), pairs=[compared.pair(place) for place in places],
         target=target, model=compared.model(target) if target in compared.targets else None,
     )  # fmt: skip
 

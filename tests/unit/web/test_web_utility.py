@@ -29,6 +29,24 @@ def test_each_column_is_counted_before_and_after(released):
     assert len(re.findall(r"<dd>0\.\d{3}</dd>", page.text)) == 3
 
 
+def test_records_are_shown_before_and_after_when_asked_for(released):
+    """Each shown record has a released one whose labels cover it; nothing of single records is there before."""
+    hidden = released.get("/utility", job="patients.toml").text
+    page = released.get("/utility", job="patients.toml", records="1").text
+    table = page.partition("Records before and after</h2>")[2].partition("</table>")[0]
+    rows = [re.findall(r"<td>([^<]*)<br><small>([^<]*)</small>", row) for row in table.split("<tr>")[2:]]
+    names = re.findall(r'<th scope="col">([^<]+)</th>', table)
+    frame = pl.read_csv(released.folder / "patients.csv", infer_schema=False)
+
+    assert "Records before and after" not in hidden
+    assert [dict(zip(names, row, strict=True))["age"][1] for row in rows] == frame["age"].gather_every(
+        1 + (frame.height - 1) // 8
+    ).to_list()
+    assert all(after in (before, "*", "suppressed") for row in rows for after, before in row[names.index("sex") :][:1])
+    counted = page.partition("equivalence classes of each size")[2].partition("</table>")[0]
+    assert re.search(r'<th scope="row">1</th><td class="n">[\d,]+<.*?<td class="n">0<', counted, re.DOTALL)
+
+
 def test_before_there_is_a_release_it_says_so(window):
     """Nothing is shown of a job that was not protected, or whose release does not hold."""
     made(window)
