@@ -50,7 +50,7 @@ def notes_on_decimals(request: TableRequest, frame: pl.DataFrame) -> list[str]:
         f"{column} has decimals, which {grid.spec} counts by their whole part; with a decimal point in a number, as "
         f"{grid.decimal_spec}, labels are half-open: [5, 10)"
         for column, grid in grids.items()
-        if not grid.scale.is_half_open and as_text(frame[column]).str.contains(r"\.[0-9]*[1-9]").any()
+        if not grid.scale.is_half_open and as_text(frame[column].unique()).str.contains(r"\.[0-9]*[1-9]").any()
     ]
 
 

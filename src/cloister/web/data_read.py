@@ -42,7 +42,7 @@ from cloister.shapes.protocol import Protection, Rows, Run, shape_of
 from cloister.shapes.table.format.facts import class_sizes
 from cloister.shapes.table.format.options import FULL_DOMAIN, TableOptions
 from cloister.shapes.table.method.data import EncodedTable, TableRequest
-from cloister.shapes.table.method.encode import encode
+from cloister.shapes.table.method.encode import encode, with_packed
 from cloister.sources import Form, parse_profile, read_table
 
 from .job_state import JobState, version_of
@@ -312,6 +312,10 @@ class DataRead:
                 return shape.prepare(options, Run())
             called = own.sources["source"]
             read = self.source(folder, called, job.sources[called])
+            if not options.escape_formulas:  # else each page would pack the texts of a million rows again
+                quasi = sorted(own.keywords.get("qi", {}))
+                key = f"packed {quasi} {stamp_of(folder, job.sources[called])}"
+                read = self._once(key, lambda: replace(read, frame=with_packed(read.frame, quasi)))
             return shape.prepare(replace(options, engine="memory"), Run(), read)
 
     def announce(self, state: JobState, part: str, prepared: Protection) -> Rows:
