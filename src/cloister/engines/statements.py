@@ -14,15 +14,13 @@ from sqlglot import exp
 
 from cloister.errors import InputError, setting
 from cloister.io import Tally, plain_columns
-from cloister.io.columns import check_names
+from cloister.io.columns import BLANK, check_names
 from cloister.io.foreign import translate_errors
 
 SOURCE = "cloister_source"  # The view through which an engine sees the table; it has no name of its own
 COUNT = "n"
 POSTGRESQL = "postgres"
 MISSING = ""
-BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""White space of Unicode, which `cloister.io.plain_columns` takes for missing where a text holds nothing else."""
 GIVEN = "="  # How the key of a value begins that is not missing, so that it is never the key of a missing one
 
 Kind = Literal["text", "float", "other"]
@@ -107,8 +105,8 @@ def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
             cell = exp.Nullif(this=cell, expression=exp.cast(exp.Literal.string("NaN"), exp.DataType.Type.DOUBLE))
         elif column.kind == "text":
             words = [exp.Literal.string(word) for word in engine.missing]
-            bare = exp.Trim(this=cell.copy(), expression=exp.Literal.string(BLANKS))
-            is_missing = exp.or_(bare.eq(exp.Literal.string("")), *([cell.isin(*words)] if words else []))
+            blank = exp.RegexpLike(this=cell.copy(), expression=exp.Literal.string(BLANK))
+            is_missing = exp.or_(blank, *([cell.isin(*words)] if words else []))
             cell = exp.case().when(is_missing, exp.null()).else_(cell)
         cells.append(exp.alias_(cell, place(number), quoted=True))
     return exp.select(*cells).from_(exp.to_table(engine.view))

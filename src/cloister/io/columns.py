@@ -24,6 +24,11 @@ _EXACT_INTEGER = 2.0**63
 _TIME = "%H:%M:%S%.f"
 _DAY_US = 24 * 3600 * 10**6  # microseconds of a day
 _YEARS = (1, 9999)
+BLANK = "^[\t\n\v\f\r \u00a0]*$"
+"""A text of white space alone is missing: else it would be one more value in a class whose patients have none.
+
+SQL of engines uses the same pattern. White space that no ASCII or Latin encoding has, a database could not be sent.
+"""
 
 
 def check_names(names: Sequence[object], file: str | None = None) -> None:
@@ -196,8 +201,7 @@ def _plain(series: pl.Series, file: str | None) -> pl.Series:
     elif dtype.is_nested() or not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.String, pl.Boolean)):
         raise _not_plain(series, "lists, structs or other things that are not one value a cell", file)
     if series.dtype == pl.String:
-        # A cell of blanks would pass for one more value of a class whose patients have none.
-        empty = series.str.strip_chars() == ""
+        empty = series.str.contains(BLANK)
         return series.set(empty, None) if empty.any() else series
     return series.fill_nan(None).set(series == 0, 0.0) if series.dtype.is_float() else series
 

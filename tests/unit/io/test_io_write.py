@@ -18,9 +18,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.made.examples import examples
 
-from cloister.engines.statements import BLANKS
 from cloister.errors import InputError
 from cloister.io import as_text, read_table, write_csv, write_parquet
+from cloister.io.columns import BLANK
 
 ODD = st.sampled_from([*"\"',;\t|\n\r 0é\u2028\ufeff=", "\r\n", '""', "001", "1e5", "NA"])
 TEXTS = st.one_of(
@@ -43,7 +43,7 @@ def tables(draw):
 
 def missing_is_null(frame: pl.DataFrame) -> pl.DataFrame:
     """The same table with null for a text without anything but blanks."""
-    return frame.with_columns(pl.when(pl.all().str.strip_chars(BLANKS) != "").then(pl.all()))
+    return frame.with_columns(pl.when(~pl.all().str.contains(BLANK)).then(pl.all()))
 
 
 @given(tables(), st.sampled_from([",", ";", "\t", "|"]))
