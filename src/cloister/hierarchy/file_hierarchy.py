@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from string import whitespace
 from typing import ClassVar
 
 import numpy as np
@@ -286,7 +287,7 @@ def _split_rows(text: str, name: str, delimiter: str | None) -> tuple[tuple[tupl
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
         for row in reader:
             if row:
-                rows.append(tuple(row))
+                rows.append(tuple(cell if cell.strip(whitespace) else "" for cell in row))
                 lines.append(line)
             line = reader.line_num + 1
         return tuple(rows), tuple(lines)

@@ -24,10 +24,10 @@ _EXACT_INTEGER = 2.0**63
 _TIME = "%H:%M:%S%.f"
 _DAY_US = 24 * 3600 * 10**6  # microseconds of a day
 _YEARS = (1, 9999)
-BLANK = "^[\t\n\v\f\r \u00a0]*$"
+BLANK = "^[\t\n\v\f\r ]*$"
 """A text of white space alone is missing: else it would be one more value in a class whose patients have none.
 
-SQL of engines uses the same pattern. White space that no ASCII or Latin encoding has, a database could not be sent.
+SQL of engines uses the same pattern, which is ASCII: databases read other white space in encodings of their own.
 """
 
 

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import as_text
+from cloister.io import Tally, as_text
+from cloister.io.write import without_formulas
 from cloister.release.figures import band_sizes
 from cloister.release.folder import read_data, read_manifest
 from cloister.release.head import CODEBOOK
 from cloister.release.manifest import parse_manifest
+from cloister.shapes.table.format.facts import class_sizes
+from cloister.shapes.table.format.manifest import PublishedSettings
 from cloister.shapes.table.method.describe import group_values, naive_bayes_auc
 
 from .answers import answers_from
@@ -165,8 +168,7 @@ class ComparedTable:
         """Return for each band of class size its name, and the records in classes of that size before and after."""
         found = []
         for frame in (self.original, self.released):
-            texts = pl.DataFrame([as_text(frame[name]) for name in self.asked])
-            found.append(band_sizes(texts.group_by(texts.columns).len()["len"], members=True))
+            found.append(band_sizes(class_sizes(Tally(frame), list(self.asked)), members=True))
         return [(band, found[0][band], found[1][band]) for band in found[0]]
 
     def model(self, target: str) -> tuple[float, float]:
@@ -184,6 +186,8 @@ class ComparedTable:
 def compare_with_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> ComparedTable:
     """Return a verified release of a table together with its original table."""
     manifest, codebook = parse_manifest(read_manifest(folder)), read_data(folder / CODEBOOK, ",").cast(pl.String)
+    if isinstance(manifest.settings, PublishedSettings) and manifest.settings.escape_formulas:
+        original = without_formulas(original)
     answers = answers_from(folder, manifest, codebook, hierarchies)
     table = table_in(answers)
     if table is None:

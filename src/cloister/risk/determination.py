@@ -72,11 +72,9 @@ def find_determinations(
     found = []
     for name, one in hidden.items():
         target = _Target.of(one)
-        if target is not None:
-            best = max(_sets(target, recorded), key=lambda each: each.removed, default=None)
-            if best is not None and best.removed >= DETERMINED:
-                n_below = _count_below(target, best.predict(target), classes, k)
-                found.append(Determination(name, best.columns, best.removed, n_below))
+        if target is not None and (best := _find_best(target, recorded)) is not None:
+            n_below = _count_below(target, best.predict(target), classes, k)
+            found.append(Determination(name, best.columns, best.removed, n_below))
         found += _follow(name, one, recorded, classes, k)
     most: dict[tuple[str, tuple[str, ...]], Determination] = {}
     for each in sorted(found, key=lambda one: one.n_below):  # of one set, both ways to predict say the same
@@ -84,19 +82,17 @@ def find_determinations(
     return [each for each in found if most[each.about, each.columns] is each]
 
 
-def preview_determinations(frame: pl.DataFrame, about: str) -> list[Determination]:
+def preview_revealing(frame: pl.DataFrame, about: str) -> list[tuple[str, ...]]:
     """Return the sets of columns that reveal one column before anything is generalized; no two share a column.
 
-    A run examines its release in full; here, at most `PREVIEWED` evenly spaced records are. ``frame``: text
+    ``frame``: text, at best of at most `PREVIEWED` records. A run examines its release in full.
     """
-    some = frame.gather_every(1 + frame.height // PREVIEWED)
-    values = {name: order_values(some[name]).alias(name) for name in some.columns}
-    hidden = {about: Hidden(pl.repeat("", some.height, eager=True), values.pop(about))}
-    one_class = np.zeros(some.height, dtype=np.int64)
-    found: list[Determination] = []
-    while more := find_determinations(hidden, values, one_class, 1):
-        found += more
-        values = {name: one for name, one in values.items() if not any(name in each.columns for each in more)}
+    values = {name: order_values(frame[name]).alias(name) for name in frame.columns}
+    target = _Target.of(Hidden(pl.repeat("", frame.height, eager=True), values.pop(about)))
+    found: list[tuple[str, ...]] = []
+    while target is not None and (best := _find_best(target, values)) is not None:
+        found.append(best.columns)
+        values = {name: one for name, one in values.items() if name not in best.columns}
     return found
 
 
@@ -230,6 +226,12 @@ def _sets(target: _Target, recorded: Mapping[str, pl.Series]) -> Iterator[_Set]:
         for one in start:
             yield from _grow(sample, one, [each.columns[0] for each in singles])
     yield from _combine(sample, recorded)
+
+
+def _find_best(target: _Target, recorded: Mapping[str, pl.Series]) -> _Set | None:
+    """Return the set that predicts a target best; None if none determines it."""
+    best = max(_sets(target, recorded), key=lambda each: each.removed, default=None)
+    return None if best is None or best.removed < DETERMINED else best
 
 
 def _best_pair(sample: _Target, singles: Sequence[_Set]) -> list[_Set]:

@@ -8,7 +8,6 @@ from cloister.errors import name_few
 from cloister.evidence.column import Column
 from cloister.io import as_text
 from cloister.recipients.utility_comparison import ComparedTable
-from cloister.risk.determination import Determination
 
 from .data_read import ColumnFacts
 
@@ -193,20 +192,21 @@ def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = (
         yield _alert(unique, text, drop | quasi)
 
 
-def alerts_of_revealed(rows: Sequence[ColumnRow], bulk: str, found: Sequence[Determination]) -> Iterator[ColumnAlert]:
+def alerts_of_revealed(
+    rows: Sequence[ColumnRow], bulk: str, found: Sequence[tuple[str, tuple[str, ...]]]
+) -> Iterator[ColumnAlert]:
     """Yield an alert for each set of columns that reveals a quasi-identifier, unless one is not released as recorded.
 
-    An undecided column may be.
+    An undecided column may be. ``found``: the quasi-identifier and the columns of each set
     """
     places = {row.facts.name: row.place for row in rows if (row.role or bulk) in ("", *RECORDED)}
-    for one in found:
-        if not places.keys() >= {*one.columns}:
+    for about, columns in found:
+        if not places.keys() >= {*columns}:
             continue
-        reveal = "reveals" if len(one.columns) == 1 else "together reveal"
-        text = f"{name_few(one.columns, ' and ')} {reveal} {one.about}: as recorded, they undo its protection."
-        text = text if one.columns[1:] else text.replace("they undo", "it undoes")
+        reveal, undo = ("together reveal", "these columns undo") if columns[1:] else ("reveals", "this column undoes")
+        text = f"{name_few(columns, ' and ')} {reveal} {about}. Released as recorded, {undo} the protection of {about}."
         fixes = {"drop": "Do not release", "quasi-identifier": "Make quasi-identifiers"}
-        yield ColumnAlert(text, tuple(places[name] for name in one.columns), fixes)
+        yield ColumnAlert(text, tuple(places[name] for name in columns), fixes)
 
 
 def bars_after(rows: Sequence[ColumnRow], compared: ComparedTable | None) -> dict[str, tuple[Bars, Bars]]:

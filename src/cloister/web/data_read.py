@@ -31,7 +31,7 @@ from cloister.pipeline.tables import TableInMemory
 from cloister.release.figures import band_sizes
 from cloister.release.head import MANIFEST
 from cloister.results import SearchResult
-from cloister.risk.determination import Determination, preview_determinations
+from cloister.risk.determination import PREVIEWED, preview_revealing
 from cloister.risk.prosecutor import group
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 from cloister.risk.special_uniques import Separation, separation_of
@@ -249,24 +249,22 @@ class DataRead:
             return self._once(key, make, is_small=True)
 
     def revealed(
-        self, folder: Path, called: str, source: FileSource, columns: Sequence[str], *, is_awaited: bool = True
-    ) -> list[Determination] | None:
+        self, folder: Path, called: str, source: FileSource, columns: Sequence[str], *, is_awaited: bool
+    ) -> list[tuple[str, tuple[str, ...]]] | None:
         """Return the sets of columns that reveal each of some columns; None if nobody waits and it is not known."""
         read = self.source(folder, called, source)
         with self.at(folder):
-            stamp = stamp_of(folder, source)
-        found: list[Determination] = []
-        for name in columns:
-            key = f"revealed {name} {stamp}"
-            if key not in self._figures and not is_awaited:
-                return None
-            with self._revealing:  # other pages do not wait for it
-                if key not in self._figures:
-                    texts = pl.DataFrame([as_text(column) for column in read.frame])
-                    sets = preview_determinations(texts, name)
-                    self.remember(key, partial(list, sets))
-                found += self.remember(key, list[Determination])
-        return found
+            keys = {name: f"revealed {name} {stamp_of(folder, source)}" for name in columns}
+        unknown = [name for name in columns if keys[name] not in self._figures]
+        if unknown and not is_awaited:
+            return None
+        with self._revealing:  # other pages do not wait for it
+            some = read.frame.gather_every(1 + read.frame.height // PREVIEWED)
+            texts = pl.DataFrame([as_text(column) for column in some]) if unknown else some
+            for name in unknown:
+                found = preview_revealing(texts, name)
+                self.remember(keys[name], partial(list, found))
+        return [(name, one) for name in columns for one in self.remember(keys[name], list[tuple[str, ...]])]
 
     def _confine_source(self, source: FileSource, folder: Path) -> None:
         """Refuse a file of data, of SQL or of a database that lies outside; called in the folder of the job."""

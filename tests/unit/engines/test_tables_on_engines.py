@@ -52,7 +52,7 @@ def patients() -> pl.DataFrame:
             "age": [None if i % 41 == 0 else 20 + (i * i) % 60 for i in range(N)],
             'se"x': [["F", "M", None][(i // 3) % 3] for i in range(N)],
             "zip code": [f"{100 + i % 7:03}" for i in range(N)],
-            "n": [texts[(i * 5) % len(texts)] or ["", " ", "\t\u00a0"][i % 3] for i in range(N)],
+            "n": [texts[(i * 5) % len(texts)] or ["", " ", "\t\r\n"][i % 3] for i in range(N)],
             "weight": [[1.5, 2.0, math.nan, 1e-7][draw.randrange(4)] for _ in range(N)],
             "since": [datetime.date(2020, 1, 1) + datetime.timedelta(days=draw.randrange(5)) for _ in range(N)],
             "smokes": [[True, False, None][draw.randrange(3)] for _ in range(N)],

@@ -87,6 +87,13 @@ def test_an_empty_cell_lists_missing() -> None:
     assert hierarchy_rows([["", "*"]]).bind("age", []).n_leaves == 1
 
 
+def test_a_blank_cell_is_an_empty_one(tmp_path: Path) -> None:
+    """A value of spaces lists missing, and a label of spaces is none, as in data."""
+    bound = hierarchy_file(written(tmp_path, "F; ;*\nM;\t;*\n  ;unknown;*\n")).bind("sex", ["F", "M", None])
+
+    assert bound.labels[1] == (None, None, "unknown")
+
+
 def test_missing_as_names_the_row_of_missing() -> None:
     """Missing has the labels of that row from level 1 on, and stays missing at level 0."""
     hierarchy = hierarchy_rows([*AGES, ["?", "0-4", "*"]], missing_as="?")

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 import cloister as cl
+from cloister.api.tables import protect_table
+from cloister.hierarchy import intervals, suppress
 from cloister.recipients.labels import LabelledColumn
-from cloister.recipients.utility_comparison import MOST, conditions
+from cloister.recipients.utility_comparison import MOST, compare_with_original, conditions
 
 
 @examples(40)
@@ -53,3 +55,27 @@ def test_ages_in_bands_are_estimated_by_width(tmp_path):
     assert np.allclose(asked.after()[1], 0.1)
     assert asked.after()[0].sum() == 0
     assert asked.after()[2].max() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("escapes", [False, True])
+def test_each_record_of_the_original_fits_a_released_one(tmp_path, escapes):
+    """Whatever columns are called and cells begin with, of a release without suppression every record has a match."""
+    frame = pl.DataFrame(
+        {
+            "len": [str(20 + place % 30) for place in range(120)],
+            "sex": ["=F" if place % 2 else "M" for place in range(120)],
+            "note": ["=x" if place % 3 else "-y" for place in range(120)],
+        }
+    )
+    hierarchies = {"len": intervals(10, 20), "sex": suppress()}
+    release = protect_table(frame, qi=hierarchies, sensitive=["note"], k=3, suppression=0, escape_formulas=escapes)
+    release.write(tmp_path / "released")
+    compared = compare_with_original(tmp_path / "released", frame, hierarchies)
+
+    for place in range(frame.height):
+        pair = compared.pair(place)
+        assert pair.n_fit >= 1
+        assert pair.released is not None
+        assert pair.released["note"] == pair.original["note"]
+    assert sum(before for _, before, _ in compared.class_sizes()) == frame.height
+    assert sum(after for *_, after in compared.class_sizes()) == frame.height

@@ -12,7 +12,7 @@ from tests.made.planted import PLANTS, made
 
 from cloister.risk import determination
 from cloister.risk.association import order_values
-from cloister.risk.determination import Hidden, find_determinations
+from cloister.risk.determination import Hidden, find_determinations, preview_revealing
 
 EACH, K = 20, 5
 STARTS = range(0, 500 if PROFILE == "all" else 60, EACH)  # 60 plant each kind; 500 take four minutes of two processors
@@ -107,3 +107,13 @@ def test_the_order_of_the_records_predicts_nothing():
         rows = table if seed is None else table.sample(fraction=1, shuffle=True, seed=seed)
         hidden = {"sex": Hidden(pl.repeat("*", rows.height, eager=True), rows["sex"])}
         assert find_determinations(hidden, {"flag": rows["flag"]}, np.zeros(rows.height, dtype=np.int64), K) == []
+
+
+def test_what_reveals_a_column_is_found_before_anything_is_generalized():
+    """Two copies are two sets; a flag that follows from the column reveals nothing."""
+    age = np.random.default_rng(3).integers(18, 95, 500)
+    columns = {"age": age, "copy": age, "months": 12 * age, "adult": age >= 40, "noise": np.arange(500) % 7}
+    table = pl.DataFrame({name: pl.Series(values).cast(pl.Int64).cast(pl.String) for name, values in columns.items()})
+
+    assert sorted(preview_revealing(table, "age")) == [("copy",), ("months",)]
+    assert preview_revealing(table, "noise") == []

@@ -369,7 +369,7 @@ def test_columns_that_reveal_a_quasi_identifier_are_an_alert_before_a_run(window
     patients.write_text("".join(",".join([*row, row[age] if row[age] != "age" else "years"]) + "\n" for row in rows))
     page, _job = made(window)
     form = {**window.form_of(page, "/columns"), f"role-{len(rows[0])}": ""}
-    alert = "years reveals age: as recorded, it undoes its protection."
+    alert = "years reveals age. Released as recorded, this column undoes the protection of age."
     part = window.post("/columns/revealed", form, headers={**OWN, "hx-request": "true"})
     assert alert in part.text
     assert "<html" not in part.text
