@@ -17,7 +17,14 @@ from cloister.hierarchy.build import (
     parse_hierarchy,
 )
 from cloister.hierarchy.categories import GroupsHierarchy, KeepHierarchy, RareHierarchy, SimilarHierarchy
-from cloister.hierarchy.file_hierarchy import FileHierarchy, check_file, check_rows, hierarchy_file, preview
+from cloister.hierarchy.file_hierarchy import (
+    FileHierarchy,
+    check_file,
+    check_rows,
+    hierarchy_file,
+    preview,
+    text_of_cell,
+)
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Intervals, Number, QuantileHierarchy
 
@@ -105,5 +112,5 @@ def hierarchy_rows(
     >>> [level[0] for level in hierarchy_rows([["F", "*"], ["M", "*"]]).bind("sex", ["M"]).labels]
     ['M', '*']
     """
-    cells = (tuple("" if label is None else str(label) for label in row) for row in rows)
+    cells = (tuple(map(text_of_cell, row)) for row in rows)
     return FileHierarchy(name, tuple(cells), missing_as=missing_as)

@@ -278,6 +278,12 @@ def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...]
     return _split_rows(_decode_text(content, path.name), path.name, delimiter)
 
 
+def text_of_cell(label: object) -> str:
+    """Return the text of a value or label; empty for None, and for white space alone, which is missing in data too."""
+    text = "" if label is None else str(label)
+    return text if text.strip(whitespace) else ""
+
+
 def _split_rows(text: str, name: str, delimiter: str | None) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
     if tree := _tree_of(text, name):
         return tree, ()
@@ -287,7 +293,7 @@ def _split_rows(text: str, name: str, delimiter: str | None) -> tuple[tuple[tupl
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
         for row in reader:
             if row:
-                rows.append(tuple(cell if cell.strip(whitespace) else "" for cell in row))
+                rows.append(tuple(map(text_of_cell, row)))
                 lines.append(line)
             line = reader.line_num + 1
         return tuple(rows), tuple(lines)
