@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from string import whitespace
 from typing import TypeVar
 
 import numpy as np
@@ -24,7 +25,7 @@ _EXACT_INTEGER = 2.0**63
 _TIME = "%H:%M:%S%.f"
 _DAY_US = 24 * 3600 * 10**6  # microseconds of a day
 _YEARS = (1, 9999)
-BLANK = "^[\t\n\v\f\r ]*$"
+BLANK = f"^[{whitespace}]*$"
 """A text of white space alone is missing: else it would be one more value in a class whose patients have none.
 
 SQL of engines uses the same pattern, which is ASCII: databases read other white space in encodings of their own.

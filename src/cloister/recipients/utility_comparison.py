@@ -157,19 +157,19 @@ class ComparedTable:
         fits = np.ones(self.released.height, dtype=np.bool_)
         for name, one in self.asked.items():
             if name not in self.averaged:
-                fits &= one.column.meeting(original[name]).possibly[one.label]
+                fits &= one.column.rows(original[name]).possibly
         for name in self.recorded:
             same = self.released.select(pl.col(name).eq_missing(pl.lit(original[name], dtype=pl.String)))
             fits &= same.to_series().to_numpy()
         first = self.released.row(int(fits.argmax()), named=True) if fits.any() else None
         return RecordPair(original, first, int(fits.sum()))
 
-    def class_sizes(self) -> list[tuple[str, int, int]]:
-        """Return for each band of class size its name, and the records in classes of that size before and after."""
-        found = []
-        for frame in (self.original, self.released):
-            found.append(band_sizes(class_sizes(Tally(frame), list(self.asked)), members=True))
-        return [(band, found[0][band], found[1][band]) for band in found[0]]
+    @cached_property
+    def sizes(self) -> list[tuple[str, int, int]]:
+        """For each band of class size its name, and the records in classes of that size before and after."""
+        frames = (self.original, self.released)
+        before, after = (band_sizes(class_sizes(Tally(one), list(self.asked)), members=True) for one in frames)
+        return [(band, before[band], after[band]) for band in before]
 
     def model(self, target: str) -> tuple[float, float]:
         """Return the area under the ROC curve of a model for a column's most frequent value, before and after."""

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloister.errors import name_few
+from cloister.errors import MOST_NAMED, name_few
 from cloister.io import write_private
 from cloister.kernels.private_cache import cache_folder
 from cloister.release.folder import json_bytes, report_json
@@ -102,6 +102,7 @@ def environment() -> "Environment":
         "columns_of": columns_of,
         "recorded_codes": recorded_codes,
     }
+    environment.globals["most_named"] = MOST_NAMED
     return environment
 
 

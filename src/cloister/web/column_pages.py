@@ -163,7 +163,7 @@ def _revealed(
     """Alerts about columns that reveal a quasi-identifier; None if they are not known, and none are awaited."""
     names = [row.facts.name for row in rows if row.role == "quasi-identifier"]
     called, source, _ = source_of(visit.state.job, visit.part)
-    found = visit.app.data.revealed(visit.state.path.parent, called, source, names, is_awaited=is_awaited)
+    found = visit.app.data.find_revealing(visit.state.path.parent, called, source, names, is_awaited=is_awaited)
     return None if found is None else list(alerts_of_revealed(rows, _bulk(visit), found))
 
 

@@ -248,23 +248,22 @@ class DataRead:
 
             return self._once(key, make, is_small=True)
 
-    def revealed(
+    def find_revealing(
         self, folder: Path, called: str, source: FileSource, columns: Sequence[str], *, is_awaited: bool
     ) -> list[tuple[str, tuple[str, ...]]] | None:
         """Return the sets of columns that reveal each of some columns; None if nobody waits and it is not known."""
         read = self.source(folder, called, source)
         with self.at(folder):
-            keys = {name: f"revealed {name} {stamp_of(folder, source)}" for name in columns}
-        unknown = [name for name in columns if keys[name] not in self._figures]
-        if unknown and not is_awaited:
-            return None
-        with self._revealing:  # other pages do not wait for it
-            some = read.frame.gather_every(1 + read.frame.height // PREVIEWED)
-            texts = pl.DataFrame([as_text(column) for column in some]) if unknown else some
-            for name in unknown:
-                found = preview_revealing(texts, name)
-                self.remember(keys[name], partial(list, found))
-        return [(name, one) for name in columns for one in self.remember(keys[name], list[tuple[str, ...]])]
+            keys = {name: f"revealing {name} {stamp_of(folder, source)}" for name in columns}
+        if not all(key in self._figures for key in keys.values()):
+            if not is_awaited:
+                return None
+            with self._revealing:  # one search at a time, for which other pages do not wait
+                some = read.frame.gather_every(1 + read.frame.height // PREVIEWED)
+                texts = pl.DataFrame([as_text(column) for column in some])
+                for name in (name for name, key in keys.items() if key not in self._figures):
+                    self.remember(keys[name], partial(list, preview_revealing(texts, name)))
+        return [(name, one) for name, key in keys.items() for one in self.remember(key, list[tuple[str, ...]])]
 
     def _confine_source(self, source: FileSource, folder: Path) -> None:
         """Refuse a file of data, of SQL or of a database that lies outside; called in the folder of the job."""

@@ -49,7 +49,7 @@ def utility(visit: RequestContext) -> Response:
         visit, "utility", compared=compared, one=one, other=other,
         rows=_together(compared.asked[one], compared.asked[other]),
         across=compared.asked[other].names, columns=[(name, asked.rows()) for name, asked in compared.asked.items()],
-        sizes=compared.class_sizes(), pairs=[compared.pair(place) for place in places],
+        pairs=[compared.pair(place) for place in places],
         target=target, model=compared.model(target) if target in compared.targets else None,
     )  # fmt: skip
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 import cloister as cl
-from cloister.api.tables import protect_table
 from cloister.hierarchy import intervals, suppress
 from cloister.recipients.labels import LabelledColumn
 from cloister.recipients.utility_comparison import MOST, compare_with_original, conditions
@@ -68,7 +67,7 @@ def test_each_record_of_the_original_fits_a_released_one(tmp_path, escapes):
         }
     )
     hierarchies = {"len": intervals(10, 20), "sex": suppress()}
-    release = protect_table(frame, qi=hierarchies, sensitive=["note"], k=3, suppression=0, escape_formulas=escapes)
+    release = cl.protect_table(frame, qi=hierarchies, sensitive=["note"], k=3, suppression=0, escape_formulas=escapes)
     release.write(tmp_path / "released")
     compared = compare_with_original(tmp_path / "released", frame, hierarchies)
 
@@ -77,5 +76,5 @@ def test_each_record_of_the_original_fits_a_released_one(tmp_path, escapes):
         assert pair.n_fit >= 1
         assert pair.released is not None
         assert pair.released["note"] == pair.original["note"]
-    assert sum(before for _, before, _ in compared.class_sizes()) == frame.height
-    assert sum(after for *_, after in compared.class_sizes()) == frame.height
+    assert sum(before for _, before, _ in compared.sizes) == frame.height
+    assert sum(after for *_, after in compared.sizes) == frame.height

@@ -339,14 +339,19 @@ def test_alerts_and_bulk_changes_set_roles_without_saving(window):
     assert (window.folder / job).read_text() != before
 
 
-def test_columns_that_a_run_refuses_are_decided_where_the_page_leads(window):
-    """A copy of a quasi-identifier stops the run; one link leads to the alert, one button removes the column."""
+def copy_age(window):
+    """Add a column ``years``, a copy of the age, to the table of patients; its place."""
     patients = window.folder / "patients.csv"
     rows = [line.split(",") for line in patients.read_text().splitlines()]
     age = rows[0].index("age")
     patients.write_text("".join(",".join([*row, row[age] if row[age] != "age" else "years"]) + "\n" for row in rows))
+    return len(rows[0])
+
+
+def test_columns_that_a_run_refuses_are_decided_where_the_page_leads(window):
+    """A copy of a quasi-identifier stops the run; one link leads to the alert, one button removes the column."""
+    place = copy_age(window)
     page, job = made(window)
-    place = len(rows[0])
     page = stepped(window, page, "/columns", **{f"role-{place}": "sensitive"})
     for action in ("/hierarchies", "/promise"):
         page = stepped(window, page, action)
@@ -363,19 +368,16 @@ def test_columns_that_a_run_refuses_are_decided_where_the_page_leads(window):
 
 def test_columns_that_reveal_a_quasi_identifier_are_an_alert_before_a_run(window):
     """A copy of a quasi-identifier is found while it is undecided or recorded; the button of its alert removes it."""
-    patients = window.folder / "patients.csv"
-    rows = [line.split(",") for line in patients.read_text().splitlines()]
-    age = rows[0].index("age")
-    patients.write_text("".join(",".join([*row, row[age] if row[age] != "age" else "years"]) + "\n" for row in rows))
+    place = copy_age(window)
     page, _job = made(window)
-    form = {**window.form_of(page, "/columns"), f"role-{len(rows[0])}": ""}
+    form = {**window.form_of(page, "/columns"), f"role-{place}": ""}
     alert = "years reveals age. Released as recorded, this column undoes the protection of age."
     part = window.post("/columns/revealed", form, headers={**OWN, "hx-request": "true"})
     assert alert in part.text
     assert "<html" not in part.text
     whole = window.post("/columns/revealed", form)  # without JavaScript
     assert alert in whole.text
-    fixed = {**window.form_of(whole, "/columns"), "fix": f"drop:{len(rows[0])}"}
+    fixed = {**window.form_of(whole, "/columns"), "fix": f"drop:{place}"}
     without = window.form_of(window.post("/columns/list", fixed), "/columns")
     assert "reveals age" not in window.post("/columns/revealed", without).text
 
