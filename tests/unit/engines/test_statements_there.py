@@ -10,6 +10,7 @@ from tests.unit.engines.test_tables_on_engines import TABLE, inside, patients, r
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import suppress
 from cloister.io import Source
+from cloister.io.columns import plain_columns
 from cloister.io.query import Query
 from cloister.pipeline.protecting import protect
 from cloister.pipeline.table_engines import DatabaseProtection
@@ -113,7 +114,7 @@ def test_a_table_may_have_the_name_of_a_part_of_the_script(inside, request, tmp_
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_spark_checks_the_released_file(suffix, classic, tmp_path):
     """On Spark the same statements hold for what is released."""
-    source = Source(patients(), suffix, ",", None, "patients")
+    source = Source(plain_columns(patients()), suffix, ",", None, "patients")
     release = protect(TableProtection(source, request_of(rules=RULES, suppression=0)))
     release.write(tmp_path / "released")
     verdict = verify_folder(tmp_path / "released", engine=classic.word)
@@ -131,7 +132,7 @@ def test_a_table_is_not_looked_for_in_other_databases(url, protected):
 
 def test_other_shapes_have_no_engine_to_be_checked_by(tmp_path):
     """A release with its records in the folder is not looked for in a database."""
-    source = Source(patients(), "csv", ",", None, "patients")
+    source = Source(plain_columns(patients()), "csv", ",", None, "patients")
     protect(TableProtection(source, request_of())).write(tmp_path / "released")
 
     with pytest.raises(InputError, match="engine names a database"):
