@@ -300,7 +300,7 @@ COMMANDS = (
         "init.init_claims",
         f"{OF_COMMANDS}:InitClaimsOptions",
         "Suggest a plan for patients and their claims, from names and contents of their columns.",
-        "cloister init claims patients.csv claims.csv --out plan.toml",
+        "cloister init claims patients.csv claims.csv",
     ),
     *(
         Command(
@@ -308,7 +308,7 @@ COMMANDS = (
             "init.init_shape",
             f"{OF_COMMANDS}:{options}",
             text,
-            f"cloister init {shape} {file}.csv --out job.toml",
+            f"cloister init {shape} {file}.csv",
             (shape,),
         )
         for shape, options, file, text in (
@@ -362,7 +362,7 @@ GROUPS = {
     "explore": ("Compare many settings by risk and loss, and recommend one.", ""),
     "init": (
         "Suggest roles and hierarchies, and write a first job or plan.",
-        "cloister init table patients.csv --out job.toml",
+        "cloister init patients.csv",
     ),
     "hierarchy": ("Check, preview and build hierarchies.", PREVIEW),
 }

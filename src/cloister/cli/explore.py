@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cloister.cli.options import CompareOptions, ExploreOptions
 from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
-from cloister.errors import Message, NoSafeRelease
+from cloister.errors import Message, NoSafeRelease, setting
 from cloister.exploration.comparison import compare_manifests, comparison_page, manifests_in, rows_of
 from cloister.exploration.results import RECORD, Exploration, Outcome, Setting, in_words, word_of
 from cloister.exploration.running import PAGE, ExploreRequest, explore_settings
@@ -133,7 +133,7 @@ def run_compare(options: CompareOptions) -> None:
     """Compare releases, write the page, and print the result."""
     out = options.out
     if out is not None:
-        check_new(out)
+        check_new(out, setting("out"))
     for folder in options.folders:
         remove_remains(folder, Screen(quiet=True))
     found = compare_manifests(manifests_in(options.folders))

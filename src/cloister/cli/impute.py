@@ -9,7 +9,7 @@ from cloister.api.open import open as open_release
 from cloister.cli.options import ImputeOptions
 from cloister.cli.output import print_json, say
 from cloister.cli.query import read_column_hierarchy
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import Place, appearing, write_csv, write_parquet, write_private
 from cloister.release.folder import check_new
 
@@ -50,7 +50,7 @@ def run_impute(options: ImputeOptions) -> None:
     """Verify the release, write the tables with a README, and print a confirmation."""
     if options.format not in ("csv", "parquet"):
         raise InputError("--format is csv or parquet.")
-    check_new(options.out)
+    check_new(options.out, setting("out"))
     release = open_release(options.folder, hierarchies=dict(map(read_column_hierarchy, options.hierarchies)))
     names = {"claims": ("patients", "claims")}.get(release.manifest.form, ("data",))
     long = {name: long_table(release, name, release.impute(options.n, options.seed, name)) for name in names}

@@ -11,14 +11,15 @@ from cloister.cli.options import (
     InitTrajectoriesOptions,
 )
 from cloister.cli.output import console, grid, note, print_json
-from cloister.errors import InputError
+from cloister.errors import setting
 from cloister.evidence.column import Guess
 from cloister.evidence.roles import UNDECIDED
-from cloister.io import is_taken, write_private
+from cloister.io import write_private
 from cloister.io.columns import check_header
 from cloister.jobs.first_jobs import FirstJobRequest, write_first_job
 from cloister.jobs.guessing_codes import NONE_NAMED, NamedColumns
 from cloister.jobs.wording import in_keys
+from cloister.release.folder import check_new
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.claims.method.first_plan import first_plan
 from cloister.sources import read_claim_tables
@@ -26,8 +27,7 @@ from cloister.sources import read_claim_tables
 
 def init_claims(options: InitClaimsOptions) -> None:
     """Read data, suggest and write a plan, and print the suggested role of each column."""
-    if is_taken(options.out):
-        raise InputError(f"{options.out.name} exists already. Give another name, or remove it.", file=options.out.name)
+    check_new(options.out, setting("out"))
     patients, claims = read_claim_tables(options.patients, options.claims, **how_read(options))
     for source in (patients, claims):
         if source.format == "csv":

@@ -187,7 +187,7 @@ cloister releases patient-level health data with a guarantee that separate code 
 
 Three ways to begin:
   cloister demo my-demo                                       make up a hospital, and protect it
-  cloister init table patients.csv --out job.toml             suggest a job for your data
+  cloister init patients.csv                                  suggest a job for your data
   cloister run job.toml                                       protect, verify and report
 In a browser, on this machine alone:
   cloister ui .

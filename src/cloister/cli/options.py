@@ -388,7 +388,7 @@ class InitJobOptions(InitOptions):
     """Options of ``init`` about one source."""
 
     data: Annotated["Path | Query", Help(f"{KINDS} file.", option="DATA")]
-    out: Annotated[Path, Help("New job file; must not exist.", "JOB")]
+    out: Annotated[Path, Help("New job file; must not exist.", "JOB")] = Path("job.toml")
     k: Annotated[
         int, Help("Minimum number of patients that share each combination of quasi-identifiers.", option="-k")
     ] = 5
@@ -421,7 +421,7 @@ class InitClaimsOptions(InitOptions):
 
     patients: Patients
     claims: Claims
-    out: Annotated[Path, Help("New plan file; must not exist.", "PLAN")]
+    out: Annotated[Path, Help("New plan file; must not exist.", "PLAN")] = Path("plan.toml")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from cloister.api.open import open as open_release
 from cloister.cli.options import ReplicateOptions
 from cloister.cli.output import console, grid, print_json, say
 from cloister.cli.query import read_column_hierarchy
+from cloister.errors import setting
 from cloister.io import write_private
 from cloister.recipients.replication import DATA, IMPUTED
 from cloister.release.folder import check_new
@@ -16,7 +17,7 @@ from cloister.sources import read_table
 def run_replicate(options: ReplicateOptions) -> None:
     """Verify the release, fit the analyses, and print their terms."""
     if options.out is not None:
-        check_new(options.out)
+        check_new(options.out, setting("out"))
     release = open_release(options.folder, hierarchies=dict(map(read_column_hierarchy, options.hierarchies)))
     original = read_table(options.original, **how_read(options)).frame
     found = release.replicate(original, options.analysis, options.n, options.seed)

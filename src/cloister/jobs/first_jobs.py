@@ -11,11 +11,11 @@ from types import MappingProxyType
 import polars as pl
 
 from cloister.engines.choice import LARGE
-from cloister.errors import InputError, InternalError, NoSafeRelease
+from cloister.errors import InputError, InternalError, NoSafeRelease, setting
 from cloister.evidence.column import WORDS_OF_CODES, Guess, plain_name
 from cloister.evidence.roles import DROP, PATIENT, QUASI, SENSITIVE, UNDECIDED
 from cloister.evidence.table import guess_table
-from cloister.io import Query, Source, as_text, is_taken, write_private
+from cloister.io import Query, Source, as_text, write_private
 from cloister.io.columns import check_header
 from cloister.io.csv import detect_delimiter, head_of, header_of
 from cloister.io.query import IN_FILES
@@ -36,6 +36,7 @@ from cloister.jobs.guessing_codes import (
 from cloister.jobs.job import Job
 from cloister.jobs.job_file import parse_job
 from cloister.pipeline.protecting import protect
+from cloister.release.folder import check_new
 from cloister.settings.constraints import check_value
 from cloister.settings.declaration import Keywords
 from cloister.settings.reading import ReadingWords, how_read
@@ -227,8 +228,7 @@ def _read_back(text: str) -> Job:
 def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
     """Read the data, suggest a job, try it, and write it to a new file."""
     out = asked.out
-    if is_taken(out):
-        raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
+    check_new(out, setting("out"))
     check_value("k", asked.k, K)
     source = read_table(asked.data, form_of(asked.shape), **how_read(asked.reading))
     if source.format == "csv":

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import polars as pl
 
-from cloister.errors import CloisterError, InputError
+from cloister.errors import CloisterError, InputError, NamedSetting
 from cloister.io import formula_columns, is_taken, read_table, sha256
 from cloister.io.batches import is_as_written, read_released_frames
 from cloister.release.earlier_names import with_earlier_names, with_names_of_today
@@ -98,10 +98,11 @@ def release_around(path: Path) -> Path | None:
     return None
 
 
-def check_new(path: Path) -> None:
-    """Reject an output path that exists, or that is inside a release."""
+def check_new(path: Path, where: NamedSetting | None = None) -> None:
+    """Reject an output path that exists, or that is inside a release; ``where``: the setting that gives another."""
     if is_taken(path):
-        raise InputError(f"{path.name} exists already. Give another name, or remove it.", file=path.name)
+        named = (" by ", where) if where else ()
+        raise InputError(f"{path.name} exists already. Give another name", *named, ", or remove it.", file=path.name)
     if release_around(path) is not None:
         raise InputError(
             f"{path.name} would be inside a release, which must not contain other files. Name another place."

@@ -160,3 +160,12 @@ def test_a_job_of_a_file_without_a_shape(cloister, tmp_path):
 
     assert "people.csv is read as codes." in found.err
     assert [part.shape for part in read_job(tmp_path / "job.toml").parts.values()] == ["codes"]
+
+
+def test_a_job_has_a_name_unless_another_is_given(cloister, tmp_path, monkeypatch):
+    """The file alone makes ``job.toml``, which is never overwritten: the message names the option for another."""
+    (tmp_path / "people.csv").write_text("age,sex\n" + "".join(f"{20 + n % 9},F\n" for n in range(60)))
+    monkeypatch.chdir(tmp_path)
+
+    assert cloister("init", "people.csv", "-q").code == 0
+    assert "job.toml exists already. Give another name by --out" in cloister("init", "people.csv", "-q").err
