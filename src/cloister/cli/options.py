@@ -362,7 +362,7 @@ class RunJobOptions(SayingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UiOptions:
+class UiOptions(SayingOptions):
     """Options of ``ui``."""
 
     folder: Annotated[Path, Help("Folder with data or releases.", option="FOLDER")] = Path()
@@ -374,8 +374,6 @@ class UiOptions:
     )
     idle: Annotated[float, Help("Stop after this time without use.", "MINUTES")] = 60
     no_browser: Annotated[bool, Help("Print the address only, and open no browser.")] = False
-    quiet: Quiet = False
-    verbose: Verbose = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 
 from cloister.cli.options import UiOptions
-from cloister.cli.output import Terminated, say
+from cloister.cli.output import Terminated, print_json, say
 from cloister.errors import InputError
 from cloister.io import write_private
 from cloister.settings.constraints import Interval, check_value
@@ -47,6 +47,9 @@ def run_ui(options: UiOptions) -> None:
     whom = "to this machine alone" if is_local else "to whom the proxy or the socket lets in"
 
     def ready() -> None:
+        if options.as_json:
+            print_json({"link": served.address, "folder": served.app.folder.path.name})
+            return
         if options.socket is not None and not options.behind_proxy:
             say(f"Forward a port to {options.socket.name}, as by ssh -L PORT:{options.socket.resolve()} HOST.")
         where = "a browser on this machine" if is_local else "a browser"
@@ -57,8 +60,14 @@ def run_ui(options: UiOptions) -> None:
             end = f"Ctrl-C stops it; so do {options.idle:g} minutes without use."
             say(f"It serves {served.app.folder.path.name} {whom}. {end}")
 
-    served.guard.offer = lambda link: say(f"A window without a session asks. Open this link in it (valid once): {link}")
+    def offer(link: str) -> None:
+        if options.as_json:
+            print_json({"link": link})
+        else:
+            say(f"A window without a session asks. Open this link in it (valid once): {link}")
+
+    served.guard.offer = offer
     with TemporaryDirectory(prefix="cloister-ui-") as opening, suppress(KeyboardInterrupt, Terminated):
         serve(served, options.idle, ready)
-    if not options.quiet:
+    if not options.quiet and not options.as_json:
         say("Stopped.")
