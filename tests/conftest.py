@@ -5,13 +5,14 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from zlib import crc32
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line has it; NumPy reads it as it is imported
 
 import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
-from tests.made.examples import IS_FULL, examples
+from tests.made.examples import IS_FULL, TURN, examples
 from tests.made.postgresql_server import PostgreSQLServer, serving, why_not
 
 from cloister.errors import Message, NamedSetting
@@ -31,6 +32,11 @@ def _keep_settings(text: Message | NamedSetting, spec: str) -> str:
 Message.__format__ = NamedSetting.__format__ = _keep_settings
 settings.register_profile("cloister", examples(100), deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("cloister")
+
+TAKING_TURNS = ("tests/unit/cli/", "tests/unit/engines/", "tests/unit/web/", "tests/properties/", "tests/contracts/")
+"""Tests of whole commands, releases, pages and laws: half of all tests, and five sixths of the time."""
+TURNS = 6
+"""A run of the whole suite has one in so many of them, the build machine with each commit another part."""
 
 
 @pytest.fixture(scope="session")
@@ -66,29 +72,49 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what passed before and, in the quick profile, what is ``full`` and cases of what is ``sampled``."""
-    left_out = set[pytest.Item]()
+    """Deselect tests that passed before and, in the quick profile, slow tests that other runs have."""
+    names_none = {Path(one).name for one in config.args} == {*config.getini("testpaths")}
+    is_whole = names_none or bool(config.option.passed_in)
+    deselected = set[pytest.Item]() if IS_FULL else _find_slow(items, is_whole=is_whole)
     if listed := config.option.passed_in:
         passed = set(Path(listed).read_text(encoding="utf-8").split("\n"))
-        left_out |= {item for item in items if item.nodeid in passed}
-    if not IS_FULL:
-        cases = defaultdict[str, list[pytest.Item]](list)
-        left_out |= {item for item in items if item.get_closest_marker("full")}
-        for item in items:
-            if item.get_closest_marker("sampled"):
-                cases[item.nodeid.partition("[")[0]].append(item)
-        for every in cases.values():
-            (most,) = every[0].get_closest_marker("sampled").args
-            left_out |= set(every) - set(every[:: -(-len(every) // most)])
-    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
-    items[:] = [item for item in items if item not in left_out]
+        deselected |= {item for item in items if item.nodeid in passed}
+    config.hook.pytest_deselected(items=[item for item in items if item in deselected])
+    items[:] = [item for item in items if item not in deselected]
+
+
+def _find_slow(items: list[pytest.Item], *, is_whole: bool) -> set[pytest.Item]:
+    """Return the tests that the quick profile leaves to other runs.
+
+    These are all that are ``full``; of each test that is ``sampled`` all cases but a few; and, in a run of the whole
+    suite, of the folders whose tests take turns all but one in `TURNS`. `TURN` says which.
+    """
+    slow = {item for item in items if item.get_closest_marker("full")}
+    cases = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        is_sampled = item.get_closest_marker("sampled") is not None
+        name = item.nodeid.partition("[")[0] if is_sampled else item.nodeid
+        if is_sampled:
+            cases[name].append(item)
+        # By its name, so that whether a test is run does not change with other tests.
+        if is_whole and name.startswith(TAKING_TURNS) and (crc32(name.encode()) - TURN) % TURNS:
+            slow.add(item)
+    for every in cases.values():
+        (most,) = every[0].get_closest_marker("sampled").args
+        step = -(-len(every) // most)
+        slow |= set(every) - set(every[TURN // TURNS % step :: step])
+    return slow
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
-    """List the tests that passed, and the files that the other run must still read: a machine may lack what they need.
+    """Say that other runs have more tests, and list those that passed here and the files that another run must read.
 
     A file that is skipped as a whole is reported nowhere when processes share the tests; it has no test that passed.
     """
+    if not IS_FULL:
+        terminalreporter.write_line(
+            f"Some slow tests take turns ({TURN % TURNS + 1} of {TURNS}); all: CLOISTER_EXAMPLES=full"
+        )
     if place := config.option.passed_to:
         passed, skipped = (
             {report.nodeid for report in terminalreporter.stats.get(outcome, [])} for outcome in ("passed", "skipped")
