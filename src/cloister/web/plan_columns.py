@@ -6,7 +6,7 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from cloister.errors import CloisterError
+from cloister.errors import CloisterError, name_few
 from cloister.settings.declaration import Given
 from cloister.shapes.claims.format.plan import FREE, ClaimRole, DerivedOfClaims, DerivedOfPatients, PatientRole
 from cloister.sources import Form
@@ -43,6 +43,11 @@ class PlanRow:
         return self.facts is None
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether the column is of the file and has no role yet."""
+        return not self.is_derived and not self.role
+
+    @property
     def is_generalized(self) -> bool:
         """Whether the column is released by its hierarchy."""
         return self.role == "derived" if self.is_derived else bool(self.role) and self.role not in FREE
@@ -65,6 +70,7 @@ def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts]) -> 
         hierarchy = str(hierarchies.get(name, ""))
         if visit.form:  # a column that is new since the page was opened has no role yet
             role, hierarchy = (visit.say(f"{table}-{key}-{places.get(name)}").strip() for key in ("role", "qi"))
+            role = role or (visit.say("rest") if facts else "")
         found.append(PlanRow(name, role, hierarchy, facts))
     return found
 
@@ -82,9 +88,11 @@ def show_plan_columns(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
     """Show every column of both files with its role, and the columns that can be derived."""
+    tables = _tables(visit)
+    undecided = [row.name for _, rows in tables.values() for row in rows if row.is_undecided]
     return job_page(
-        visit, "plan_columns", status, tables=_tables(visit), roles={name: one[0] for name, one in TABLES.items()},
-        problem=problem, wrong=errors or {},
+        visit, "plan_columns", status, tables=tables, roles={name: one[0] for name, one in TABLES.items()},
+        problem=problem, wrong=errors or {}, undecided=undecided, undecided_names=name_few(undecided),
     )  # fmt: skip
 
 

@@ -65,6 +65,19 @@ def test_an_undecided_column_or_a_wrong_hierarchy_is_refused(window):
     assert (window.folder / JOB).read_text() == before
 
 
+def test_undecided_columns_are_dropped_at_once(window):
+    """The page counts them and names them, and a button decides all; columns that can be computed stay as they are."""
+    form, fields = opened_page(window)
+    cleared = {fields["claims", "specialty"]: "", fields["claims", "pay_delay"]: "", fields["patients", "sex"]: ""}
+    page = window.post("/columns", {**form, **cleared})
+    assert "2 columns are undecided" in page.text
+    assert "each column has a role: sex, specialty." in page.text
+    window.post("/columns", {**window.form_of(page, "/columns"), "rest": "drop"})
+    plan = plan_of(window)
+    assert (plan["patients"]["roles"]["sex"], plan["claims"]["roles"]["specialty"]) == ("drop", "drop")
+    assert "pay_delay" not in plan["claims"]["derived"]
+
+
 def test_roles_belong_to_names_if_columns_of_a_file_move(window):
     """A page of an earlier state of the claims gives no role to another column."""
     claims = window.folder / "claims.csv"
