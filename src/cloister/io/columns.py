@@ -202,8 +202,10 @@ def _plain(series: pl.Series, file: str | None) -> pl.Series:
     elif dtype.is_nested() or not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.String, pl.Boolean)):
         raise _not_plain(series, "lists, structs or other things that are not one value a cell", file)
     if series.dtype == pl.String:
-        empty = series.str.contains(BLANK)
-        return series.set(empty, None) if empty.any() else series
+        # A text of white space is below "!", as few others are: to compare takes a tenth of the time of a pattern.
+        if not (series < "!").any():
+            return series
+        return series.set(series.str.contains(BLANK), None)
     return series.fill_nan(None).set(series == 0, 0.0) if series.dtype.is_float() else series
 
 
