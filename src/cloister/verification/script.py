@@ -294,8 +294,7 @@ def names_in_sql(columns: Iterable[str], *folders: str, ours: Iterable[str] = ()
     Names of SQL are not empty, have no marks that end a line, and differ in more than capitals, also from ``ours`` and
     from all words of the templates in these folders of the package.
     """
-    templates = [path.read_text(encoding="utf-8") for folder in folders for path in (PACKAGE / folder).glob("*.sql.j2")]
-    used = {*ours, *re.findall(r"[a-z_][a-z0-9_]*", NO_SQL.sub(" ", "\n".join(templates)))}
+    used = {*ours}.union(*map(_words_of_templates, folders))
     found = {}
     for place, column in enumerate(columns, start=1):
         base = in_one_line(column).strip() or f"column {place}"
@@ -305,6 +304,12 @@ def names_in_sql(columns: Iterable[str], *folders: str, ours: Iterable[str] = ()
         used.add(name.casefold())
         found[column] = identifier(name)
     return found
+
+
+@cache
+def _words_of_templates(folder: str) -> frozenset[str]:
+    templates = [path.read_text(encoding="utf-8") for path in (PACKAGE / folder).glob("*.sql.j2")]
+    return frozenset(re.findall(r"[a-z_][a-z0-9_]*", NO_SQL.sub(" ", "\n".join(templates))))
 
 
 def in_lines(parts: Iterable[str], between: str = ", ", indent: int = 7) -> str:
