@@ -360,10 +360,7 @@ GROUPS = {
     "protect": ("Protect data and write a release.", ""),
     "assess": ("Assess re-identification risk of the original data.", ASSESS_TABLE),
     "explore": ("Compare many settings by risk and loss, and recommend one.", ""),
-    "init": (
-        "Suggest roles and hierarchies, and write a first job or plan.",
-        "cloister init patients.csv",
-    ),
+    "init": ("Suggest roles and hierarchies, and write a first job or plan.", "cloister init patients.csv"),
     "hierarchy": ("Check, preview and build hierarchies.", PREVIEW),
 }
 """Verbs that a second word follows, their help, and an example; of ``protect`` and ``explore`` that of tables."""

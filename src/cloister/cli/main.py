@@ -175,8 +175,8 @@ def _with_shape(arguments: list[str], *, quiet: bool) -> list[str]:
     files = [Path(word) for word in arguments[1:3] if os.path.isfile(word)]
     shape, named = guess_shape_of(files), " and ".join(one.name for one in files)
     other = next(one for one in SHAPES if one != shape)
-    otherwise = f"To read otherwise, name the shape, as in cloister {arguments[0]} {other} {named}."
-    note(f"Note: {named} {'are' if len(files) > 1 else 'is'} read as {shape}. {otherwise}", quiet=quiet)
+    otherwise = f"is read as {shape}. To read otherwise, name the shape, as in cloister {arguments[0]} {other} {named}."
+    note(f"Note: {named} {f'are read as {shape}.' if files[1:] else otherwise}", quiet=quiet)
     return [arguments[0], shape, *arguments[1:]]
 
 

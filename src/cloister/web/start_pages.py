@@ -80,9 +80,11 @@ def new(visit: RequestContext, problem: str = "", status: int = 200) -> Response
             wrong, problem, status = errors_of(error), problem or in_words(error), 400
     columns = [] if sample is None else [column.name for column in sample.columns]
     shape = visit.say("shape") or guess_shape(columns)
+    others = [one for one in _list_files(found, path.parent, visit) if one != place]
+    named_so = (one for one in others if "claim" in PurePath(one).name.casefold())
     return visit.shown(
         "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
-        others=[one for one in _list_files(found, path.parent, visit) if one != place],
+        others=others, claims=visit.say("claims") or next(named_so, ""),
         shape=shape, problem=problem, reading=bind_fields(specs, source, wrong), columns=columns,
         named=_named(visit), is_named=visit.say("shape") in NAMED,
         into=visit.say("into"), jobs=[one for one in found.jobs if Path(one).parent == Path(place).parent],
@@ -163,8 +165,6 @@ def make(visit: RequestContext) -> Response:
         return new(visit, "Say what the file holds.", 400)
     if shape == "claims" and not visit.say("claims"):
         return new(visit, "Claims are in two files. Choose the file with the claims.", 400)
-    if shape != "claims" and visit.say("claims") and len(_list_files(visit.app.folder.look(), path.parent, visit)) > 2:
-        return new(visit, "You chose a file with the claims, but not Claims. Choose Claims, or no file.", 400)
     second = visit.app.folder.existing(visit.say("claims")) if shape == "claims" else None
     into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
     if any(one is not None and one.parent != path.parent for one in (second, into)):

@@ -115,6 +115,15 @@ def test_files_that_do_not_belong_together_are_refused(cloister, files, tmp_path
     assert not (tmp_path / "plan.toml").exists()
 
 
+def test_files_in_the_other_order_are_named(cloister, files, tmp_path):
+    """Who gives the claims first reads which file has the patients."""
+    found = cloister("init", *reversed(files), "--out", tmp_path / "plan.toml")
+
+    assert found.code == 2
+    assert "Name the file of patients first." in found.err
+    assert "To read otherwise" not in found.err
+
+
 def test_claims_without_anything_to_know_are_refused(cloister, tmp_path):
     """Without a quasi-identifier of claims there is nothing to plan."""
     patients = written(tmp_path / "patients.csv", OF_PATIENTS, PATIENTS)

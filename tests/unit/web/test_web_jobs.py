@@ -132,7 +132,7 @@ def test_columns_of_codes_and_events_can_be_named_where_they_are_not_recognised(
     refused = window.wait(window.post("/new", form))
     assert "Name it with Id and Age (or Date, instead of an age)." in words_of(refused.text)
     back = window.client.get(plain(re.search(r'href="(/new\?[^"]+)"', refused.text)[1]))
-    assert re.search(r"<details open>\s*<summary>Columns of codes and trajectories", back.text)
+    assert re.search(r'<details class="of-codes" open>\s*<summary>Columns of codes and trajectories', back.text)
 
     refused = window.wait(stepped(window, back, "/new", **{"f:id": "a", "f:code": "b"}))
     back = window.client.get(plain(re.search(r'href="(/new\?[^"]+)"', refused.text)[1]))
@@ -175,14 +175,13 @@ def test_a_job_from_scratch_has_the_columns_that_were_named(window):
     assert 'anchor = "first"' in (window.folder / "odd-2.toml").read_text()
 
 
-def test_a_file_of_claims_that_was_chosen_is_not_ignored(window):
-    """Two files were meant, so one of them alone is no answer."""
+def test_a_file_called_after_claims_is_proposed_for_them(window):
+    """Only where claims are chosen: a table of the other file is what it is."""
     (window.folder / "third.csv").write_text("a,b\n1,2\n")
-    form = window.form_of(window.get("/new", file="patients.csv"), "/new")
-    refused = window.post("/new", form | {"shape": "table", "claims": "third.csv"})
+    form = window.form_of(window.get("/new", file="claim_patients.csv"), "/new")
 
-    assert refused.status_code == 400
-    assert "You chose a file with the claims, but not Claims." in plain(refused.text)
+    assert (form["shape"], form["claims"]) == ("table", "claims.csv")
+    assert window.wait(window.post("/new", form)).url.path == "/columns"
 
 
 def test_without_a_quasi_identifier_the_way_leads_back_to_the_columns(window):

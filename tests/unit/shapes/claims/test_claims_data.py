@@ -63,7 +63,7 @@ def test_what_does_not_fit_is_told_by_record(patients, events, said, row):
     ("old", "new", "said"),
     [
         ('born = "birth-date"', 'borne = "birth-date"', "no such column. Did you mean 'born'?"),
-        ('note = "keep"', "", "The plan has no role for 1 columns of claims.csv: note"),
+        ('note = "keep"', "", "1 column of claims.csv without a role: note"),
     ],
 )
 def test_every_column_needs_a_role(old, new, said):

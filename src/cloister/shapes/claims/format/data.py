@@ -214,8 +214,8 @@ def _columns(
     left = [column for column in frame.columns if column not in roles]
     if left:
         raise InputError(
-            f"The plan has no role for {len(left)} columns of {source.name}: {list_columns(left, frame.columns)}. "
-            f"Give each one in {table}.roles; drop leaves a column out.",
+            f"{'1 column' if len(left) == 1 else f'{len(left)} columns'} of {source.name} without a role: "
+            f"{list_columns(left, frame.columns)}. Name them in {table}.roles, those that are not released as drop.",
             file=source.name,
             column=left[0],
         )

@@ -284,6 +284,10 @@ class FirstPlan:
 def first_plan(patients: Source, claims: Source) -> FirstPlan:
     """Suggest a plan, and check that patients and claims pass through the steps with it."""
     joined = guess_ids(patients.frame, claims.frame)
+    if joined is None and guess_ids(claims.frame, patients.frame) is not None:
+        raise InputError(
+            f"{claims.name} has one row per patient, and {patients.name} several. Name the file of patients first."
+        )
     if joined is None:
         raise InputError(
             f"No column joins {patients.name} and {claims.name}: none has the same name in both, another value for "
