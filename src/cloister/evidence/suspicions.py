@@ -20,7 +20,7 @@ def suspicion(column: Column) -> str:
     """Describe a column by its form and number of values, never by a value."""
     looks = _of_dates(column) or _of_people(column) or _of_places(column) or _of_numbers(column)
     count = "one value in all records" if column.n_values == 1 else f"{column.n_values:,} values"
-    return f"{looks}; {count}" if looks else f"{count}; nothing shows whether outsiders know it"
+    return f"{looks}; {count}" if looks else count
 
 
 def _of_dates(column: Column) -> str | None:

@@ -23,14 +23,13 @@ def describe_columns(frame: pl.DataFrame, columns: Sequence[str], quasi_identifi
 
 
 def unique_with(found: dict[str, str], frame: pl.DataFrame, quasi_identifiers: Sequence[str]) -> dict[str, str]:
-    """Add to a description the number of records that are unique together with the quasi-identifiers."""
+    """Add to each description how many more records are unique when the column is known with the quasi-identifiers."""
     none = np.zeros(frame.height, dtype=np.int64)
     classes = number_rows(as_text(frame[name]) for name in quasi_identifiers) if quasi_identifiers else none
     alone = count_unique(classes)
-    n = frame.height
-    said = {}
+    described = {}
     for name, words in found.items():
-        unique = count_unique(refine(classes, number_values(as_text(frame[name]))))
-        without = f" with the quasi-identifiers ({alone:,} without it)" if quasi_identifiers else ""
-        said[name] = f"{words}; {unique:,} of {n:,} records unique{without}"
-    return said
+        added = count_unique(refine(classes, number_values(as_text(frame[name])))) - alone
+        count = f"{added:,} {'more ' * bool(alone)}of {frame.height:,} records" if added else "none"
+        described[name] = f"{words}; singles out {count}"
+    return described

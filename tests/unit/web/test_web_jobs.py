@@ -238,7 +238,7 @@ def test_undecided_columns_are_decided_on_a_page_before_anything_is_protected(wi
     page = window.get("/release", job="open.toml")
 
     assert "1 column is undecided" in page.text
-    assert "records unique with the quasi-identifiers" in page.text
+    assert "; singles out " in page.text
     assert '<button class="main" disabled>' in page.text
     ran = window.wait(stepped(window, page, "/release/run"))
     assert "undecided, so nothing is released" in ran.text
