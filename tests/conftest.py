@@ -74,8 +74,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests that passed before and, in the quick profile, slow tests that other runs have."""
     names_none = {Path(one).name for one in config.args} == {*config.getini("testpaths")}
-    is_whole = names_none or bool(config.option.passed_in)
-    deselected = set[pytest.Item]() if IS_FULL else _find_slow(items, is_whole=is_whole)
+    turn = TURN if names_none or config.option.passed_in else None
+    deselected = set[pytest.Item]() if IS_FULL else _find_slow(items, turn)
     if listed := config.option.passed_in:
         passed = set(Path(listed).read_text(encoding="utf-8").split("\n"))
         deselected |= {item for item in items if item.nodeid in passed}
@@ -83,11 +83,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in deselected]
 
 
-def _find_slow(items: list[pytest.Item], *, is_whole: bool) -> set[pytest.Item]:
+def _find_slow(items: list[pytest.Item], turn: int | None) -> set[pytest.Item]:
     """Return the tests that the quick profile leaves to other runs.
 
     These are all that are ``full``; of each test that is ``sampled`` all cases but a few; and, in a run of the whole
-    suite, of the folders whose tests take turns all but one in `TURNS`. `TURN` says which.
+    suite, of the folders whose tests take turns all but one in `TURNS`.
     """
     slow = {item for item in items if item.get_closest_marker("full")}
     cases = defaultdict[str, list[pytest.Item]](list)
@@ -97,12 +97,12 @@ def _find_slow(items: list[pytest.Item], *, is_whole: bool) -> set[pytest.Item]:
         if is_sampled:
             cases[name].append(item)
         # By its name, so that whether a test is run does not change with other tests.
-        if is_whole and name.startswith(TAKING_TURNS) and (crc32(name.encode()) - TURN) % TURNS:
+        if turn is not None and name.startswith(TAKING_TURNS) and (crc32(name.encode()) - turn) % TURNS:
             slow.add(item)
     for every in cases.values():
         (most,) = every[0].get_closest_marker("sampled").args
         step = -(-len(every) // most)
-        slow |= set(every) - set(every[TURN // TURNS % step :: step])
+        slow |= set(every) - set(every[(turn or 0) // TURNS % step :: step])
     return slow
 
 
@@ -111,9 +111,10 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
 
     A file that is skipped as a whole is reported nowhere when processes share the tests; it has no test that passed.
     """
-    if not IS_FULL:
+    if not (IS_FULL or TURN is None):
+        turn = f"{TURN % TURNS + 1} of {TURNS}"
         terminalreporter.write_line(
-            f"Some slow tests take turns ({TURN % TURNS + 1} of {TURNS}); all: CLOISTER_EXAMPLES=full"
+            f"In a run of the whole suite slow tests take turns ({turn}); CLOISTER_TURN=all has all"
         )
     if place := config.option.passed_to:
         passed, skipped = (

@@ -6,8 +6,9 @@ from hypothesis import settings
 
 PROFILE = os.environ.get("CLOISTER_EXAMPLES")
 IS_FULL = PROFILE in ("full", "all")
-TURN = int(os.environ.get("CLOISTER_TURN", 0))
-"""Which part of the tests that take turns is run: the build machine counts on with each commit."""
+_TURN = os.environ.get("CLOISTER_TURN", "0")
+TURN = None if _TURN == "all" else int(_TURN)
+"""Which part of the tests that take turns is run, or None for all: the build machine counts on with each commit."""
 SHARE = {"all": 1, "full": 4}.get(PROFILE or "", 10)
 FEWEST = 5 if IS_FULL else 4
 
