@@ -183,7 +183,7 @@ class WrongValue(InputError):
 
     Parameters
     ----------
-    hint, which : what is said at the end, and right after the setting, as which of several sections it is in
+    hint, which : text for the end of the message, and for after the setting, such as its section
 
     Attributes
     ----------

@@ -191,7 +191,7 @@ Manifest = dict[str, Any]
 """The contents of ``release.json``."""
 
 Figures = dict[str, Any]
-"""What a report shows beside the manifest, or what only the custodian may see; as JSON has it."""
+"""Figures that a report shows in addition to the manifest, or that only the custodian may see; as in JSON."""
 
 
 class Checks:
@@ -232,7 +232,7 @@ STAGES = ("start", "read", "encode", "search", "protect", "verify", "measure", "
 class Stopwatch:
     """Adds up time by stage; accepts time already spent.
 
-    ``hears``: what is told of each stage that begins, and how long the earlier ones took
+    ``hears``: called at the beginning of each stage, with the time that the earlier ones took
     """
 
     seconds: dict[str, float] = field(default_factory=dict)

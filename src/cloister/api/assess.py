@@ -66,7 +66,7 @@ def assess(
     data : a dataframe as `protect_table` takes it, one row a patient; or `CodeSets`,
         `Trajectories` or `Claims`; claims as they are after the steps of their plan, before anything is generalized
     qi : of a table: the columns that an attacker knows; without any, only identifiers are looked for
-    threshold : of a table: risk taken as acceptable, above 0 and at most 1, or ``"hhp"`` (0.05) or ``"ema"`` (0.09);
+    threshold : of a table: the highest acceptable risk, above 0 and at most 1, or ``"hhp"`` (0.05) or ``"ema"`` (0.09);
         0.2 by default
     population : of a table: a table of all people that the patients may be among, patients included, with the
         quasi-identifiers

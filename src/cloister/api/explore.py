@@ -180,7 +180,7 @@ def compare(*releases: Release | str | Path) -> Comparison:
 
     Parameters
     ----------
-    releases : folders of releases, or of jobs, of which each part is taken; or releases, called 1, 2 and so on
+    releases : folders of releases or jobs, of a job each part; or releases, named 1, 2 and so on
 
     Examples
     --------

@@ -193,16 +193,17 @@ class ReleasedData:
 
         Parameters
         ----------
-        codes : one or more; of trajectories each stands for what is below it in the hierarchy, too
+        codes : one or more; of trajectories each includes the codes below it in the hierarchy
         ages : of trajectories, the age at each code: a number, or both ends of a range, as ``(40, 44)``
         where : of a table with codes, conditions on its columns, as `answer` takes them
 
         Returns
         -------
         CountBounds
-            No data set that the release may stand for has fewer or more. Of disassociated codes both are reached, and
-            equal where all codes are in one chunk; of generalized ones, too, unless codes repeat. Patients who were
-            omitted of a table, and pairs omitted of trajectories, may count above.
+            No data set that could have led to this release has fewer or more. For disassociated codes, some such data
+            set reaches each bound, and both are equal if all codes are in one chunk; likewise for generalized codes,
+            unless codes repeat. The upper bound includes suppressed patients of a table and suppressed pairs of
+            trajectories.
         """
         return self.answer({"codes": codes, **({} if ages is None else {"age": ages}), **(where or {})})
 
@@ -449,7 +450,7 @@ def open(  # noqa: A001  (the public name)
     whole, folder = Path(folder), only_part(Path(folder))
     if verify:
         verdict = verify_folder(whole if privacy is None and visit is None else folder, privacy=privacy, visit=visit)
-        # What follows from the original alone is taken from the releaser; a policy is at hand, or nothing is checked.
+        # Facts that only the original confirms are accepted from the releaser; without the policy, nothing is checked.
         if why := dict(verdict.unchecked).get("privacy"):
             raise InputError(f"{folder.name} was not checked in full: {why}. Give it with ", setting("privacy"), ".")
     if parts := part_names(read_manifest(folder)):
@@ -486,8 +487,8 @@ def export(folder: str | Path, out: str | Path) -> None:
     Notes
     -----
     *Guarantee*: that of the release, as the file holds its table and nothing else but the roles and labels of the
-    codebook. It is read back and compared before it appears. What tells that it was not changed since, the hashes of
-    the manifest, stays in the folder. Equal releases give equal files.
+    codebook. It is read back and compared before it appears. The hashes of the manifest, which show that a
+    file was not changed, stay in the folder. Equal releases give equal files.
     """
     whole, target = Path(folder).absolute(), Path(out)
     place = only_part(whole)

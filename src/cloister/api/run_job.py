@@ -29,12 +29,12 @@ def run_job(
 ) -> Figures:
     """Run a complete job: several sources, several protections, one folder whose parts cannot be joined.
 
-    The same as ``cloister run``, by the same code. While it runs, the working directory of the process is that of the
-    job file, from which the names of files in it are taken.
+    The same as ``cloister run``, by the same code. While it runs, the working directory of the process is the
+    folder of the job file: names of files in the job are relative to it.
 
     Parameters
     ----------
-    job : a job file, or what one would hold as a dictionary, whose names of files are taken from the working directory
+    job : a job file, or its content as a dictionary, in which names of files are relative to the working directory
     dry_run : read and check everything, say what would be done, and write nothing
     overwrite : replace an earlier release of a job
     custodian_dir : folder, outside the release, for what only the custodian may see
@@ -52,7 +52,7 @@ def run_job(
 
     Notes
     -----
-    *Guarantee*: each part has its own; beside that, no row of one part leads to a row of another by columns that both
+    *Guarantee*: each part has its own; in addition, no row of one part leads to a row of another by columns that both
     release as recorded. Cost: that of the parts.
 
     Examples

@@ -68,7 +68,7 @@ def protect_table(frame: Any, **keywords: Any) -> TableRelease:
     -----
     *Guarantee*: every rule given holds of the release. With k-anonymity, against an adversary who knows all
     quasi-identifiers of a patient and that the patient is in the data, every released record is one of at least k that
-    look the same; what other rules promise stands with them; what is promised of codes stands with
+    look the same; the docstrings of other rules state their guarantees; for the guarantee of codes see
     `cloister.shapes.table_with_codes.method.protect.protect_codes_of` and, for ``codes_method`` other than
     disassociation, with `cloister.shapes.table_with_codes.method.terms.protect_terms_of`. Proven least loss where
     ``search.optimal`` of the manifest is true. Not promised: what no rule was given for, as that sensitive values

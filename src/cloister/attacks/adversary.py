@@ -144,7 +144,7 @@ class Found:
     enough: int
     alone: int  # targets that match exactly one
     least: int  # fewest records that a target matches, of those that match any; 0 if none does
-    # mean chance to point at the right record where one of the matches is taken at random; 0 without a match
+    # mean probability of picking the right record at random among the matches; 0 without a match
     rate: float
     confidence: float  # mean of 1 / matches over the targets that match: how sure the adversary is
     # share of the targets that match although none of the matches is theirs; None where that is not known
@@ -266,8 +266,8 @@ class Attack:
     targets : patients looked for
     budget : most that were asked for; a random sample where there are more
     records : released records, or patients behind chunks
-    is_known_who : whether a crosswalk said whose each record is; else rates take for granted that targets who match
-        were released
+    is_known_who : whether a crosswalk links records to patients; else rates assume that targets who match were
+        released
     levels : adversaries, in the order of what they know
     inferences : one for each sensitive column; of code sets one for a further code
     predicates : of tables, singling out by everything released

@@ -1,9 +1,9 @@
 """Open a release and its original for an attack, by shape; a single release, or the parts of a job.
 
-Of several releases in one folder someone knows the same patient in all of them. Each part is protected by itself. The
-parts are linkable if whoever looks for a patient in two of them is left with fewer candidates than the guarantee of one
-says: since what both release as recorded fits together in few records only, or since numbers of records tell whose
-they are.
+An adversary knows the same patient in all releases of one folder. Each part is anonymized by itself. Two parts are
+linkable if an adversary who looks for a patient in both finds fewer candidates than the guarantee of one part states.
+This can happen if few records agree in the values that both parts release as recorded, or if the numbers of records
+reveal whose records they are.
 """
 
 import tempfile
@@ -33,7 +33,7 @@ from .adversary import ALL, Adversary, Attack, Integers, is_above, sample_target
 from .simulation import BUDGET, OpenedRelease, Traces, patient_ids, simulate
 
 SHARED = 0.5
-"""Share of the values of a column that must occur in another one for the two to be taken for the same thing."""
+"""The share of the values of a column that must occur in another column for the two to count as the same variable."""
 
 MOST_COMPARED = 100_000
 """Pairs of combinations of values that are compared for one patient; where there are more, nothing is narrowed down."""
@@ -244,8 +244,8 @@ class _PartRecords:
         for column in self.recorded:
             rows: dict[str | None, list[int]] = {}
             for row, texts in enumerate(column):
-                told = {text for text in texts or () if text is not None}
-                for text in told or {None}:
+                present = {text for text in texts or () if text is not None}
+                for text in present or {None}:
                     rows.setdefault(text, []).append(row)
             found.append({text: np.array(some, dtype=np.int64) for text, some in rows.items()})
         return found

@@ -152,13 +152,13 @@ def _cluster_of(original: CodesOriginal, released: Disassociation) -> Integers:
         return np.full(codes.n_records, NOT_KNOWN, dtype=np.int64)
     if crosswalk.columns != ["original", "cluster"]:
         raise InputError("The crosswalk does not have the columns original and cluster, as one of code sets has.")
-    told = pl.DataFrame([as_text(crosswalk["original"]), as_text(crosswalk["cluster"]).cast(pl.Int64, strict=False)])
+    links = pl.DataFrame([as_text(crosswalk["original"]), as_text(crosswalk["cluster"]).cast(pl.Int64, strict=False)])
     ids = record_ids(original).alias("original").to_frame()
-    joined = ids.join(told, on="original", how="left", maintain_order="left")
+    joined = ids.join(links, on="original", how="left", maintain_order="left")
     known = joined["cluster"].drop_nulls()
     if (
         joined.height != codes.n_records
-        or len(known) != told.height
+        or len(known) != links.height
         or not known.is_between(0, released.n_clusters - 1).all()
     ):
         raise InputError("The crosswalk does not map patients of the original to clusters of the release.")

@@ -35,7 +35,9 @@ class TermRecords(RecordGroups):
     """Records as sets of terms."""
 
     postings: Sequence[Integers]  # for each term, the records that hold it, ascending
-    term_of: Integers  # term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
+    term_of: (
+        Integers  # term of each code, or `NO_TERM`: the release does not contain the code, and any record may hide it
+    )
     codes: CodeSets  # what is known of patients
     sizes: Integers  # (n_records,) ones
     own: Integers  # (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
@@ -116,7 +118,7 @@ class FurtherCode:
                 yield terms[last], {terms[i] for i in known}, rows
 
     def _chance(self, counts: Integers, hidden: int, known: set[int]) -> float:
-        """How likely the best guess is right, by how often each term stands there."""
+        """Return the probability that the best guess is right, from the number of occurrences of each term."""
         sizes = self._sizes
         worth = np.divide(counts, sizes, out=np.zeros(counts.size), where=sizes > 0)
         worth[[term for term in known if term != NO_TERM]] = 0

@@ -22,21 +22,21 @@ NEAR = 1e-9  # By how much two distances may differ and still be the same
 class Nearest:
     """A column of averages: an adversary who knows a value selects the records with the nearest average.
 
-    Of modes, which are numbered, it is that value, or any mode where no group shows the value.
+    Modes are numbered: the nearest mode is the value itself, or any mode if no group shows the value.
     """
 
-    averages: Floats  # (n_groups,) not a number where none is told
+    averages: Floats  # (n_groups,) not a number where none is released
     numbers: Floats  # (n_values,) the values that patients have; not a number where missing
     furthest: float = np.inf  # 1 of modes: they differ, or do not
 
     def among(self, groups: Integers, value: int) -> Integers:
         """Return the groups whose average is nearest to a value; a group without an average matches any value."""
-        told = self.averages[groups]
+        averages = self.averages[groups]
         if np.isnan(self.numbers[value]):
-            return groups[np.isnan(told)]
-        distance = np.minimum(np.abs(told - self.numbers[value]), self.furthest)
+            return groups[np.isnan(averages)]
+        distance = np.minimum(np.abs(averages - self.numbers[value]), self.furthest)
         least = np.nanmin(distance, initial=np.inf)
-        near: Integers = groups[np.isnan(told) | (distance <= least + NEAR)]
+        near: Integers = groups[np.isnan(averages) | (distance <= least + NEAR)]
         return near
 
 

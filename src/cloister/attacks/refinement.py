@@ -14,7 +14,7 @@ them above the lowest, and let L' be L with the next lower level there. If all t
 before the class appeared: its records were all left, and none of them made a class at L'. So each finer label has at
 most k - 1 records of the class (its records with this label were in one cell of L'). This holds of classes that appear
 one by one, not of the cells of one transformation, at the lowest levels at which they agree, which are released where
-they lose less. The files tell the two apart: cells differ at the highest levels in use, since those of their
+they lose less. The files distinguish the two: cells differ at the highest levels in use, since those of their
 transformation are not lower. If two classes do not differ there, they appeared one by one.
 
 *Mondrian* asks of every class of 2k records or more, for each column, whether it can be split. It can, unless no finer
@@ -30,7 +30,7 @@ does not, and no program over all of them is needed (`tests/properties/test_refi
 
 Rules between classes are not counted: who repeats the whole method on every possible original can learn more
 (`tests/oracles/refinement.py` does, for tiny tables), so the figures are what an attacker learns at least. The k
-candidates remain: refinement tells what the records of a class have, not whose each record is.
+candidates remain: refinement reveals what the records of a class have, not whose each record is.
 
 Source: Cohen (2022), "Attacks on Deidentification's Defenses", USENIX Security 2022 (downcoding: a method that
 generalizes no more than it must can be turned back); "Exposing Privacy Risks in Anonymizing Clinical Data:

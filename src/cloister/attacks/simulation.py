@@ -58,7 +58,7 @@ class Sensitive:
     column: str
     truth: pl.Series  # (n_patients,) text
     groups: Integers  # (n_records,) group of each released record
-    told: pl.Series  # (n_records,) text
+    released_values: pl.Series  # (n_records,) text
     released: RecordGroups  # which groups fit whom
     adversary: Adversary
 
@@ -67,11 +67,11 @@ class Sensitive:
 
         A missing value is never guessed, and targets without a value or without a match are omitted.
         """
-        rows = pl.DataFrame([pl.Series("group", self.groups), self.told.alias("value")])
+        rows = pl.DataFrame([pl.Series("group", self.groups), self.released_values.alias("value")])
         by_group: dict[int, Counts] = {}
         for group, value, count in rows.drop_nulls().group_by("group", "value").len().iter_rows():
             by_group.setdefault(group, {})[value] = count
-        usual = _most_frequent(Counter(self.told.drop_nulls().to_list()))
+        usual = _most_frequent(Counter(self.released_values.drop_nulls().to_list()))
         right = blind = certain = n = 0
         for truth, counts, records in _matches(self, by_group, targets, seed):
             n += 1
@@ -100,7 +100,7 @@ def _matches(
 
 
 def _most_frequent(counts: Counts) -> str | None:
-    """The value that stands there most often, of several the first in the order of their UTF-8 bytes."""
+    """Return the most frequent value, of several the first in the order of their UTF-8 bytes."""
     if not counts:
         return None
     return min(counts, key=lambda value: (-counts[value], value.encode()))
@@ -153,13 +153,13 @@ def released_of(
     if crosswalk.columns != ["released", "original"]:
         raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
     rows = pl.DataFrame([as_text(released).alias("released"), pl.Series("row", np.arange(len(released)))])
-    told = pl.DataFrame([as_text(crosswalk["released"]), as_text(crosswalk["original"])])
-    joined = told.join(rows, on="released", how="left").join(
+    links = pl.DataFrame([as_text(crosswalk["released"]), as_text(crosswalk["original"])])
+    joined = links.join(rows, on="released", how="left").join(
         pl.DataFrame([as_text(ids).alias("original"), pl.Series("patient", np.arange(n_patients))]),
         on="original",
         how="left",
     )
-    whole = joined.height == told.height and not joined["row"].null_count() and not joined["patient"].null_count()
+    whole = joined.height == links.height and not joined["row"].null_count() and not joined["patient"].null_count()
     if not whole or joined["patient"].n_unique() != joined.height or joined["row"].n_unique() != joined.height:
         raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
     numbers = np.full(n_patients, GONE, dtype=np.int64)

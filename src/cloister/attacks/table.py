@@ -166,11 +166,11 @@ def _released_records(
         if column in promise.averaged:
             is_mode = promise.averaged[column] == MODE
             number = {one: float(at) for at, one in enumerate({*texts, *values} - {None})} if is_mode else {}
-            told, own_numbers = (
+            averages, own_numbers = (
                 np.array([number.get(text, np.nan) if is_mode else _number(text) for text in some])
                 for some in (texts, values)
             )
-            nearest[place] = Nearest(told[labels[place]], own_numbers, 1.0 if is_mode else np.inf)
+            nearest[place] = Nearest(averages[labels[place]], own_numbers, 1.0 if is_mode else np.inf)
             fits.append([()] * len(values))
         else:
             levels = promise.recoded.get(column, (highest,))

@@ -64,7 +64,7 @@ def assess_table(options: AssessTableOptions) -> None:
     notes = [*source.notes, *([] if people is None else people.notes)]
     if not wanted:
         notes.append("there are no quasi-identifiers, so only identifiers were looked for; name them with --qi")
-    _tell(options, source.name, found.summary(), notes)
+    _print_risks(options, source.name, found.summary(), notes)
 
 
 def assess_codes(options: AssessCodesOptions) -> None:
@@ -79,7 +79,7 @@ def assess_codes(options: AssessCodesOptions) -> None:
     notes = [note for note in given.notes if note != note_not_released(given.not_released)]
     if given.n_empty:
         notes.append(f"patients without a code are omitted: {given.n_empty:,}")
-    _tell(options, given.name, found.summary(), notes)
+    _print_risks(options, given.name, found.summary(), notes)
 
 
 def assess_trajectories(options: AssessTrajectoriesOptions) -> None:
@@ -94,7 +94,7 @@ def assess_trajectories(options: AssessTrajectoriesOptions) -> None:
     _announce(options)
     found = verb.assess_events(source, _attackers(options))
     notes = [note for note in source.notes if note != note_not_released(source.not_released)]
-    _tell(options, source.name, found.summary(), notes)
+    _print_risks(options, source.name, found.summary(), notes)
 
 
 def assess_claims(options: AssessClaimsOptions) -> None:
@@ -110,7 +110,7 @@ def assess_claims(options: AssessClaimsOptions) -> None:
         given = Claims.read(options.patients, options.claims, plan, **how_read(options))
         notes = [*given.notes, "patients removed by the steps of the plan are not counted"]
         found = verb.assess_claims(given, attackers)
-    _tell(options, f"{options.patients.name}, {options.claims.name}", found.summary(), notes)
+    _print_risks(options, f"{options.patients.name}, {options.claims.name}", found.summary(), notes)
 
 
 def _attackers(options: AssessEventsOptions) -> Attackers:
@@ -123,7 +123,7 @@ def _attackers(options: AssessEventsOptions) -> Attackers:
 
 
 def _check_whether_released(path: Path | Query, *, released: bool) -> None:
-    """Refuse files of a release that are taken for data as recorded."""
+    """Reject files of a release that the user assesses as original data."""
     if isinstance(path, Path) and not released and (path.parent / MANIFEST).exists():
         raise InputError(f"{path.name} is in the folder of a release. Add --released to assess it as it is.")
 
@@ -133,7 +133,7 @@ def _announce(options: AssessOptions) -> None:
     Run(voice=Screen(quiet=options.as_json or options.quiet)).compiling("risk", "the counting")
 
 
-def _tell(options: AssessOptions, source: str, risk: Figures, notes: Sequence[str]) -> None:
+def _print_risks(options: AssessOptions, source: str, risk: Figures, notes: Sequence[str]) -> None:
     """Write the numbers where asked, and print them as tables or as one JSON object."""
     summary = {"source": source} | risk | {"notes": list(notes)}
     if options.out is not None:

@@ -47,9 +47,9 @@ def run_explore(shape: str, options: RunOptions, typed: ExploreOptions, words: K
     if options.as_json:
         print_json({**found.content, "out": str(typed.out)})
     elif not options.quiet:
-        taken = exploration.recommended
-        command = None if taken is None else protect_command(shape, words, taken.setting)
-        _tell(exploration, typed.out, found.earlier, command)
+        recommended = exploration.recommended
+        command = None if recommended is None else protect_command(shape, words, recommended.setting)
+        _print_results(exploration, typed.out, found.earlier, command)
 
 
 def notes_on(settings: Sequence[Setting]) -> list[str]:
@@ -75,15 +75,15 @@ def _stops_reported(out: Path) -> Iterator[None]:
         raise StoppedLate(out.name, stop, what) from None
 
 
-def _tell(exploration: Exploration, out: Path, earlier: int, command: str | None) -> None:
+def _print_results(exploration: Exploration, out: Path, earlier: int, command: str | None) -> None:
     there = [one.figures.more for one in exploration.outcomes if one.figures is not None]
     more = exploration.known_of_analyses
     rows = []
     for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True)):
         marks = "*" if place in exploration.on_frontier else ""
         marks += " best" if exploration.recommendation.place == place else ""
-        told = [None if one.figures is None else one.figures.more.get(name) for name in more.values()]
-        useful = [f"{value:.3f}" if isinstance(value, float) else str(value or "") for value in told]
+        known = [None if one.figures is None else one.figures.more.get(name) for name in more.values()]
+        useful = [f"{value:.3f}" if isinstance(value, float) else str(value or "") for value in known]
         rows.append([str(place + 1), *map(word_of, one.setting.values()), *_figures(one, loss), *useful, marks])
     screen = console()
     head = ["no.", *exploration.outcomes[0].setting, "risk", "loss", "suppressed", *more, ""]
@@ -98,10 +98,14 @@ def _tell(exploration: Exploration, out: Path, earlier: int, command: str | None
         screen.print(f"AUC: prediction of the target; {recorded:.3f} with the original data.", soft_wrap=True)
     if "age x sex" in more:
         screen.print("age x sex: share of records with age to ten years and sex.", soft_wrap=True)
-    taken, why = exploration.recommended, exploration.recommendation.why
-    words = "none" if taken is None else f"{exploration.outcomes.index(taken) + 1} ({in_words(taken.setting)})"
+    recommended, why = exploration.recommended, exploration.recommendation.why
+    words = (
+        "none"
+        if recommended is None
+        else f"{exploration.outcomes.index(recommended) + 1} ({in_words(recommended.setting)})"
+    )
     screen.print(f"Recommended: {words}, {why}.", soft_wrap=True)
-    if taken is not None and command is not None:
+    if recommended is not None and command is not None:
         screen.print(f"To release it: {command}", soft_wrap=True, highlight=False)
     screen.print(f"Confidential: {out / PAGE}", soft_wrap=True)
 
@@ -123,8 +127,8 @@ def protect_command(shape: str, typed: Keywords, setting: Setting) -> str | None
 def _figures(one: Outcome, loss: float | None) -> list[str]:
     if one.figures is None:
         return ["no safe release", "", ""]
-    told = [one.figures.risk, one.figures.loss if loss is None else loss]
-    shown = [f"{value:.4f}" if value is not None and math.isfinite(value) else "withheld" for value in told]
+    known = [one.figures.risk, one.figures.loss if loss is None else loss]
+    shown = [f"{value:.4f}" if value is not None and math.isfinite(value) else "withheld" for value in known]
     count = one.figures.suppressed
     return [*shown, f"{count:,}" if isinstance(count, int) else count]
 

@@ -35,7 +35,7 @@ def init_claims(options: InitClaimsOptions) -> None:
     made = first_plan(patients, claims)
     write_private(options.out, made.text.encode())
     tables = (("patients", made.patients), ("claims", made.claims))
-    _tell(options, options.out, "plan", tables, [*patients.notes, *claims.notes])
+    _print_suggestion(options, options.out, "plan", tables, [*patients.notes, *claims.notes])
 
 
 def init_shape(shape: str, options: InitJobOptions) -> None:
@@ -56,10 +56,10 @@ def init_shape(shape: str, options: InitJobOptions) -> None:
         )
     if made.problem is not None:
         notes.append(f"As it is the job gives no release: {in_keys(made.problem)}")
-    _tell(options, options.out, "job", [(source.name, made.columns)], notes)
+    _print_suggestion(options, options.out, "job", [(source.name, made.columns)], notes)
 
 
-def _tell(
+def _print_suggestion(
     options: InitOptions, out: Path, what: str, tables: Sequence[tuple[str, Sequence[Guess]]], notes: Sequence[str]
 ) -> None:
     if options.as_json:

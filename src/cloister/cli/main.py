@@ -74,7 +74,7 @@ def watched_child() -> int | None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, pass_on)
-    signal.signal(signal.SIGINT, signal.SIG_IGN if os.isatty(0) else pass_on)  # a terminal tells the child, too
+    signal.signal(signal.SIGINT, signal.SIG_IGN if os.isatty(0) else pass_on)  # a terminal signals the child, too
     with os.fdopen(begun, "rb") as pipe:
         folders = pipe.read().split(b"\0")[:-1]  # until the child ends
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -217,11 +217,11 @@ def _usage(error: TyperException) -> str:
     list_commands = getattr(context.command, "list_commands", None)
     known = "" if list_commands is None else f" Commands there: {', '.join(list_commands(context))}."
     path = " ".join(["cloister", *context.command_path.split()[1:]])
-    said = message if message.endswith("?") else f"{message.rstrip('.')}."
+    sentence = message if message.endswith("?") else f"{message.rstrip('.')}."
     named = re.search("^No such command '(.+?)'", message)
     if list_commands is not None and named is not None and os.path.exists(named[1]):
         return f"{path} needs to know what shape {named[1]} has, as in {path} table {named[1]}.{known}"
-    return f"{said}{known} See {path} --help."
+    return f"{sentence}{known} See {path} --help."
 
 
 def _report_stop(stop: KeyboardInterrupt | Terminated, as_json: bool, what: str = "") -> int:
@@ -274,14 +274,14 @@ def main() -> None:
             signal.signal(number, _terminate)
     code = run(sys.argv[1:])
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)  # what was done is said, and the exit code is that of it
+        signal.signal(number, signal.SIG_IGN)  # the command has reported its result, and the exit code is final
     signal.setitimer(signal.ITIMER_REAL, 0)
     try:
         sys.stdout.flush()
-    except OSError:  # nobody takes what is said; without this Python would try again and complain
+    except OSError:  # nobody reads the output; without this Python would try again and complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    # A compiled loop may still run in a thread: Python must not be taken apart under it. After an answer it need
-    # not be: that would take as long as a small table. Only Spark has something to close.
+    # A compiled loop may still run in a thread, so Python must not shut down. After an answer it need not: that
+    # would take as long as a small table. Only Spark has something to close.
     if code > LARGEST_ANSWER or "pyspark" not in sys.modules:
         if (script := sys.modules.get("cloister.verification.script")) is not None:
             script.close_database()

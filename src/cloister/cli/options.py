@@ -326,7 +326,7 @@ class ReplicateOptions(SayingOptions, ReadingWords):
 
 @dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
-    """Options of ``explore`` beside the options of ``protect``."""
+    """Options of ``explore`` in addition to those of ``protect``."""
 
     grid: Annotated[
         tuple[str, ...],

@@ -31,7 +31,7 @@ class Terminated(BaseException):
 
 
 WRITTEN: list[str] = []
-"""The release that this command wrote: whatever stops it afterwards, that is said of it."""
+"""The release that this command wrote; reported even if the command is stopped afterwards."""
 
 
 class StoppedLate(BaseException):
@@ -105,7 +105,7 @@ def complain(
 
     ``quiet``: print the sentence alone, without the evidence that belongs to it
     """
-    told, message = False, in_options(error.message)
+    is_printed, message = False, in_options(error.message)
     if as_json:
         fields = {"file": error.file, "row": error.row, "line": error.line, "column": error.column}
         with suppress(OSError):  # standard output may be full or closed
@@ -114,8 +114,8 @@ def complain(
             named = {"code": error.code, "settings": [*error.settings]}
             verdict = error.verdict if isinstance(error, NotChecked) else {}
             print_json({**verdict, "error": {"kind": error.kind, "message": message, **fields, **named, **evidence}})
-            told = True
-    if not told:
+            is_printed = True
+    if not is_printed:
         sys.stderr.write(f"cloister: {printable(message)}\n")
         if isinstance(error, UndecidedColumns) and error.evidence and not quiet:
             rows = [[columns, found] for columns, found in alike(error.evidence)]
@@ -179,7 +179,7 @@ LEAST_ALIKE = 5
 def alike(found: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return columns with their findings; consecutive columns with the same finding share one row.
 
-    Only what stands before the first semicolon is compared: the rest are counts.
+    Only the text before the first semicolon is compared: the rest are counts.
 
     Examples
     --------
@@ -252,15 +252,15 @@ class Screen:
     def __exit__(self, *_: object) -> None:
         self._do("")
 
-    def _tell(self, **said: object) -> None:
-        sys.stderr.write(f"{json.dumps(said)}\n")
+    def _write_progress(self, **progress: object) -> None:
+        sys.stderr.write(f"{json.dumps(progress)}\n")
 
     def _do(self, what: str, **figures: float) -> None:
         """Say what is done now; nothing where that is empty."""
         self._doing = what
         if self.is_read:
             if what:
-                self._tell(doing=what, **figures)
+                self._write_progress(doing=what, **figures)
         elif not self.is_seen:
             return
         elif not what:
@@ -281,7 +281,7 @@ class Screen:
     def note(self, text: str, *, always: bool = False) -> None:
         """Print a line."""
         if self.is_read:
-            self._tell(note=in_options(text))
+            self._write_progress(note=in_options(text))
         else:
             note(text, quiet=self.quiet and not always)
 

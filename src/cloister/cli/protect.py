@@ -29,7 +29,7 @@ def run_protect(shape: str, options: RunOptions) -> None:
         if options.as_json:
             print_json(as_json(written, options.out))
             return
-        tell(written, quiet=options.quiet)
+        print_summary(written, quiet=options.quiet)
         if not options.quiet:
             manifest = parse_manifest(written.manifest)
             show(
@@ -46,7 +46,7 @@ def as_json(written: WrittenRelease, out: Path) -> dict[str, object]:
     return {"warnings": [*written.warnings], **written.manifest, "out": str(out), "notes": notes, **risks}
 
 
-def tell(written: WrittenRelease, *, quiet: bool) -> None:
+def print_summary(written: WrittenRelease, *, quiet: bool) -> None:
     """Print the warnings of a release, then its notes."""
     for line in written.warnings:
         note(Message("Warning: ", line, "."), quiet=quiet)

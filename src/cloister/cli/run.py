@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cloister.cli.options import DemoOptions, RunJobOptions
 from cloister.cli.output import Screen, after_writing, note, print_json, say, show
-from cloister.cli.protect import as_json, late_stops_reported, tell
+from cloister.cli.protect import as_json, late_stops_reported, print_summary
 from cloister.cli.ui import EXTRA, has_ui
 from cloister.cli.wording import in_options
 from cloister.errors import InputError, Message, UndecidedColumns
@@ -46,7 +46,7 @@ def run_job(options: RunJobOptions) -> None:
         if options.as_json:
             print_json(as_json(written, out))
             return
-        tell(written, quiet=options.quiet)
+        print_summary(written, quiet=options.quiet)
         if options.quiet:
             return
         stated, _ = read_section(JobManifest, written.manifest)
@@ -89,7 +89,7 @@ def run_demo(options: DemoOptions) -> None:
     again = _write(options.folder, hospital(options.seed, options.patients))
     what = f"{options.patients:,} made-up patients in four shapes, and the job that protects them: {job}"
     note(what, quiet=options.quiet or options.as_json)
-    # The table comes first; beside it, what the other shapes need is compiled where this machine has not yet.
+    # The table comes first; meanwhile, compile the kernels of the other shapes if this machine has not yet.
     with compiling_ahead("disassociation", "trajectories", "claims"):
         run_job(RunJobOptions(job=job, overwrite=again, quiet=options.quiet, as_json=options.as_json))
     if not options.quiet and not options.as_json:

@@ -150,7 +150,7 @@ class DuckDBFile(Engine):
             return frame_of(self.connection.sql(sql))
         except MemoryError:
             raise
-        except Exception as error:  # its message quotes values; of it, the number of a line is taken
+        except Exception as error:  # its message quotes values; use only the line number in it
             found = _what_failed(error)
             kind = TooLittleMemory if type(error).__name__ == OUT_OF_MEMORY else InputError
         raise kind(f"{self.file} ", found, file=self.file)

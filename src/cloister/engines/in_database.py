@@ -96,8 +96,8 @@ def make(database: Database, making: Making) -> None:
         rows = [(key, codes[one.column][label], label) for key, label in _keys(database, one)]
         database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
     runs = [run for run in _runs(making) if run[0] in codes]
-    left_out = making.suppressed.iter_rows(named=True)
-    gone = [tuple(sum(codes[column][row[column]] for column in run) for run in runs) for row in left_out]
+    suppressed = making.suppressed.iter_rows(named=True)
+    gone = [tuple(sum(codes[column][row[column]] for column in run) for run in runs) for row in suppressed]
     database.load(SUPPRESSED, {place(number): "whole" for number in range(len(runs))}, gone)
     database.run(exp.Create(this=table_name(making.table), kind="TABLE", expression=protected_query(database, making)))
 
@@ -137,7 +137,7 @@ def protected_query(engine: Engine, making: Making) -> exp.Select:
         for column in making.columns
         if column != making.id
     }
-    # In the order of the released values: rows that stand as those of the input do would tell who is whose neighbour.
+    # In the order of the released values: rows in the order of the input would reveal who is next to whom there.
     # Labels are ordered by their codes, as one number is compared faster than many texts.
     keys: list[exp.Expr] = []
     same: list[exp.Expr] = []
@@ -155,8 +155,8 @@ def protected_query(engine: Engine, making: Making) -> exp.Select:
     query = query.from_(plain(engine).subquery("s"))
     for column, alias in maps.items():
         query = query.join(_temporary(engine, alias), on=exp.column("k", alias).eq(_key(engine, column)))
-    left_out = exp.select(exp.Literal.number(1)).from_(_temporary(engine, SUPPRESSED, "x"))
-    return query.where(exp.Not(this=exp.Exists(this=left_out.where(*same)))).order_by(*in_order)
+    suppressed = exp.select(exp.Literal.number(1)).from_(_temporary(engine, SUPPRESSED, "x"))
+    return query.where(exp.Not(this=exp.Exists(this=suppressed.where(*same)))).order_by(*in_order)
 
 
 def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> Tally:

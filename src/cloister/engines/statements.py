@@ -46,7 +46,7 @@ class Engine(ABC):
 
     name: ClassVar[str]  # what users call the engine
     dialect: ClassVar[str]  # what sqlglot calls its SQL
-    temporary: ClassVar[str] = ""  # what stands before the names of temporary tables, so that no others are meant
+    temporary: ClassVar[str] = ""  # the prefix of names of temporary tables, which distinguishes them from others
     view: str = SOURCE  # what statements call the table
     file: str  # the name of the source, for messages
     columns: tuple[EngineColumn, ...]  # of the table, in its order

@@ -21,16 +21,16 @@ AGREE = 0.9  # share of the records of a person that agree in what does not chan
 
 
 def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
-    """Return the column of ids: named so, with another value in each record; or one that tells whose of several it is.
+    """Return the column of ids: by its name, with unique values; or one that shows which records are of one patient.
 
-    A number with decimals, a weight of a survey and a number that only counts within a group are no ids, nor is what
-    some record has not.
+    Numbers with decimals, weights of a survey, numbers that only count within a group, and columns with missing values
+    are no ids.
     """
     complete = [one for one in columns if one.n_present == one.n_rows]
     able = [one for one in complete if not (one.is_measured or one.speaks_of(is_named_survey_weight))]
     named = [one for one in able if is_id_by_name(one.name)]
-    said = {one.name: what_a_name_says(one.name) for one in able}
-    numbers = [one for one in able if (word := said[one.name]) and word.strong and word.letter == RECORD_NUMBERS]
+    suggested = {one.name: what_a_name_says(one.name) for one in able}
+    numbers = [one for one in able if (word := suggested[one.name]) and word.strong and word.letter == RECORD_NUMBERS]
     least = min(LEAST_PATIENTS, GROUPS * texts.height)
     several = [one for one in named if least <= one.n_values < one.n_present and not counts_in_groups(one, texts)]
     patients = next((one for one in several if is_named_patient(one.name)), None)

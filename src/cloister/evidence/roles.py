@@ -163,8 +163,8 @@ def _date(column: Column) -> Guess | None:
         return _birth_without_form(column)
     dates_or_years, dates, *others = column.shares_like(DATES)
     if dates_or_years >= NEARLY_ALL and dates > UNIQUE_SHARE:
-        said = what_a_name_says(column.name)
-        sureness: Sureness = "sure" if said is not None and said.letter == "C" else "likely"
+        suggested = what_a_name_says(column.name)
+        sureness: Sureness = "sure" if suggested is not None and suggested.letter == "C" else "likely"
         return build(column, "dates, by content", hierarchies.DATES, sureness)
     for form, share in zip(FORMS_OF_DATES, others, strict=True):
         if share >= NEARLY_ALL:
@@ -223,8 +223,8 @@ def _is_only_about(column: Column, words: frozenset[str]) -> bool:
 
 def _identifying(column: Column) -> Guess | None:
     """Direct identifiers, by the checks of Safe Harbor; content that cannot be one clears the name."""
-    said = what_a_name_says(column.name)
-    by_name = said if said is not None and said.strong and _may_be(column, said.letter) else None
+    suggested = what_a_name_says(column.name)
+    by_name = suggested if suggested is not None and suggested.strong and _may_be(column, suggested.letter) else None
     signs = [one for one in column.findings if _may_be(column, one.letter) and not _is_only_unique(column, one.letter)]
     sure = [one for one in signs if one.confidence in ("certain", "likely")]
     if sure or by_name:

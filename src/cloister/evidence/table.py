@@ -32,7 +32,7 @@ FAR = 3.0  # times the range of the middle 98 % of the others
 EIGHT_DIGITS = r"^[0-9]{8}$"
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?"
 MOST_FORMATS = 2_000  # distinct values by which a format of dates is chosen
-MOST_AGES = 3  # columns that may be ages by content alone: of more, none stands out
+MOST_AGES = 3  # columns that may be ages by content alone; more are ambiguous
 OF_OTHER_NUMBERS = frozenset(
     ("count", "n", "num", "number", "nr", "days", "day", "hours", "minutes", "weeks", "months", "score", "scale",
      "index", "weight", "height", "kg", "cm", "mm", "bp", "sbp", "dbp", "pressure", "pulse", "heart", "heartrate",
@@ -195,7 +195,7 @@ def _is_far(column: Column, value: str) -> bool:
 def _ages_by_content(guesses: Sequence[Guess], columns: Sequence[Column]) -> list[Guess]:
     """Guesses with whole numbers up to 110 as ages, where a sex or a birth shows that records are of people.
 
-    Not where another column is an age or a birth already, nor where so many could be ages that none stands out.
+    Guess no ages if another column is an age or a birth already, or if too many columns could be ages.
     """
     whys = [guess.why for guess in guesses if guess.role == QUASI]
     has_age = any("age" in why.replace("language", "") or "birth" in why for why in whys)

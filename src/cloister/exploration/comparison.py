@@ -93,10 +93,10 @@ def compare_manifests(manifests: Mapping[str, AnyManifest]) -> Comparison:
     if len(manifests) < 2:
         raise InputError("Name at least two folders to compare, or the folder of a job.")
     figures = {name: figures_of(manifest) for name, manifest in manifests.items()}
-    told = list(figures.values())
-    losses, measure = comparable(told)
+    listed = list(figures.values())
+    losses, measure = comparable(listed)
     names = list(figures)
-    best = frozenset(names[point.place] for point in frontier(points_of(told, losses)))
+    best = frozenset(names[point.place] for point in frontier(points_of(listed, losses)))
     return Comparison(figures, _differing(manifests), losses, measure, best)
 
 
@@ -137,11 +137,11 @@ def comparison_page(comparison: Comparison) -> str:
 
 def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:
     """Return the rows of a comparison table: a name, and a cell for each release."""
-    told = list(figures.values())
-    rows = [(NAMES.get(name, name), [_cell(getattr(one, name)) for one in told]) for name in HEAD]
-    more = dict.fromkeys(name for one in told for name in one.more)
-    there = [name for name in more if any(one.more.get(name) is not None for one in told)]
-    return rows + [(name.replace("_", " "), [_cell(one.more.get(name)) for one in told]) for name in there]
+    listed = list(figures.values())
+    rows = [(NAMES.get(name, name), [_cell(getattr(one, name)) for one in listed]) for name in HEAD]
+    more = dict.fromkeys(name for one in listed for name in one.more)
+    there = [name for name in more if any(one.more.get(name) is not None for one in listed)]
+    return rows + [(name.replace("_", " "), [_cell(one.more.get(name)) for one in listed]) for name in there]
 
 
 def _cell(value: object) -> str:

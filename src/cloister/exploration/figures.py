@@ -45,7 +45,7 @@ class Figures:
     # highest chance that a record is re-identified, in [0, 1]; of claims the upper end of the interval of the mean
     # chance; of codes what the rule promises, 1 / k
     risk: float | None
-    average: float | None = None  # mean of that chance over the records; None where the manifest does not tell it
+    average: float | None = None  # mean of that chance over the records; None if the manifest does not contain it
     loss: float | None = None  # in [0, 1], 0 nothing lost; None where the manifest withholds it
     measure: str = ""  # what ``loss`` is; losses of different measures cannot be compared
     more: Mapping[str, object] = field(default_factory=dict)

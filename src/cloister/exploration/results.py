@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 SAME = 1e-12
-"""Distances that differ by no more are equal; the lower risk is taken then."""
+"""Distances that differ by no more are equal; then the setting with the lower risk is recommended."""
 
 Rule = Literal["knee", "best-utility"]
 ANALYSES = {"says nothing": "says_nothing", "age x sex": "by_age_and_sex", "AUC": "auc"}
@@ -189,7 +189,7 @@ class Exploration:
 
     def __repr__(self) -> str:
         """Return what was found in five lines."""
-        points, taken = points_of([one.figures for one in self.outcomes], self.losses), self.recommended
+        points, recommended = points_of([one.figures for one in self.outcomes], self.losses), self.recommended
         why, best = self.recommendation.why, f"{len(self.on_frontier)} on the frontier"
         ranges = {
             name: " to ".join(f"{end(values):.3g}" for end in (min, max)) if values else "not known"
@@ -197,7 +197,7 @@ class Exploration:
         }
         rows = [
             ("exploration", f"{len(self.outcomes)} settings, {self.safe} with a safe release, {best}"),
-            ("recommended", f"{in_words(taken.setting)}: {why}" if taken is not None else f"none: {why}"),
+            ("recommended", f"{in_words(recommended.setting)}: {why}" if recommended is not None else f"none: {why}"),
             ("risk", ranges["risk"]),
             ("loss", f"{ranges['loss']} ({self.measure})" if self.measure else ranges["loss"]),
             ("next", "outcomes, recommended, plot(); confidential"),
@@ -223,7 +223,7 @@ class Exploration:
     def known_of_analyses(self) -> dict[str, str]:
         """The names of figures about remaining analyses, by their titles."""
         there = [one.figures.more for one in self.outcomes if one.figures is not None]
-        return {head: name for head, name in ANALYSES.items() if any(told.get(name) for told in there)}
+        return {head: name for head, name in ANALYSES.items() if any(figures.get(name) for figures in there)}
 
     @property
     def recommended(self) -> Outcome | None:
@@ -264,14 +264,14 @@ def exploration_page(exploration: Exploration, source: str = "") -> str:
 
 def select_compared(facts: Content) -> list[Placed]:
     """Return the settings of an exploration's record that have both a risk and a loss, by number."""
-    taken = facts["recommendation"]["number"]
+    recommended = facts["recommendation"]["number"]
     return [
         Placed(
             str(row["number"]),
             row["figures"]["risk"],
             row["compared_by"],
             row["on_frontier"],
-            row["number"] == taken,
+            row["number"] == recommended,
             in_words(row["setting"]),
         )
         for row in facts["settings"]
@@ -285,14 +285,14 @@ def pictures(facts: Content) -> dict[str, Scatter | Parallel]:
     Risk against loss; where settings differ in k, how many records each keeps; where they differ in several values,
     all of these.
     """
-    compared, taken = select_compared(facts), facts["recommendation"]["number"]
+    compared, recommended = select_compared(facts), facts["recommendation"]["number"]
     kept = [
         Placed(
             str(row["number"]),
             row["setting"]["k"],
             row["figures"]["released"],
             False,
-            row["number"] == taken,
+            row["number"] == recommended,
             in_words(row["setting"]),
         )
         for row in facts["settings"]
@@ -323,22 +323,22 @@ def flat_setting(setting: Setting) -> dict[str, str]:
 def settings_as_rows(facts: Content) -> list[list[object]]:
     """Return what the pictures of an exploration show, as rows of a table under their names."""
     flat = [flat_setting(row["setting"]) for row in facts["settings"]]
-    names, taken = list(dict.fromkeys(name for one in flat for name in one)), facts["recommendation"]["number"]
+    names, recommended = list(dict.fromkeys(name for one in flat for name in one)), facts["recommendation"]["number"]
     rows: list[list[object]] = [["setting", *names, *FIGURES_SHOWN, "loss", "on_frontier", "recommended"]]
     for row, one in zip(facts["settings"], flat, strict=True):
         figures = row["figures"] or dict.fromkeys(FIGURES_SHOWN)
         own = [row["number"], *(one.get(name) for name in names), *(figures[name] for name in FIGURES_SHOWN)]
-        rows.append([*own, row["compared_by"], row["on_frontier"], row["number"] == taken])
+        rows.append([*own, row["compared_by"], row["on_frontier"], row["number"] == recommended])
     return rows
 
 
 def summed_up(outcomes: Sequence[Outcome], rule: Rule, risk_limit: float | None) -> Exploration:
     """Summarize outcomes as an exploration."""
-    told = [one.figures for one in outcomes]
-    losses, measure = comparable(told)
-    points = points_of(told, losses)
+    figures = [one.figures for one in outcomes]
+    losses, measure = comparable(figures)
+    points = points_of(figures, losses)
     recommendation = recommend(points, rule, risk_limit)
-    if not points and any(told):
+    if not points and any(figures):
         recommendation = Recommendation(rule, None, "the losses of these settings cannot be compared")
     best = frozenset(point.place for point in frontier(points))
     return Exploration(tuple(outcomes), losses, measure, best, recommendation)
@@ -390,7 +390,7 @@ class Record:
 def open_record(folder: Path | None, identity: Mapping[str, object], settings: Sequence[Setting]) -> Iterator[Record]:
     """Yield the record of an exploration in a folder: a new one, or an existing one to resume.
 
-    A last line that an end cut short is taken away.
+    If the last line is incomplete, it is removed.
 
     ``folder``: None for a record in memory
     ``identity``: what is asked for, and hashes of the files; must be the same for an exploration to be gone on with

@@ -39,7 +39,7 @@ from .setting_keys import EXAMPLE, FRONTIER, GRID, settings_in
 
 JSON, PAGE, RELEASES = "exploration.json", "exploration.html", "releases"
 SEPARATORS = "=:@"
-"""What stands around the name of a file in a setting."""
+"""The characters around the name of a file in a setting."""
 NOT_ASKED = {"out", "custodian_dir", "threads", "engine", "as_json", "quiet", "verbose"}
 """Settings that change nothing of what is found."""
 

@@ -127,7 +127,7 @@ def _without(earlier: Keywords, keywords: Keywords) -> Given:
 def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | Literal["frontier"]:
     """Return the values of each key as words; they are separated by commas, or by ``;`` if values contain commas.
 
-    ``frontier`` alone stands for itself.
+    The word ``frontier`` alone is returned as it is.
 
     Examples
     --------

@@ -192,7 +192,7 @@ class BuiltHierarchy(Generic[Read]):
     """The base of builders: each value is read by itself; unreadable values are outside."""
 
     def _read(self, text: str) -> Read | None:
-        """What a value stands for; None where the hierarchy does not cover it."""
+        """Return the meaning of a value; None if the hierarchy does not cover it."""
         raise NotImplementedError
 
     def _refusal(self, texts: Sequence[str]) -> tuple[str, str]:

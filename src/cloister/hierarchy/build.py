@@ -66,7 +66,7 @@ class DateHierarchy(BuiltHierarchy[PartialDate]):
     """Levels of dates: as recorded, one per unit (`2024-05`, `2024-Q2`, `2024`, `2020s`, `2024-W07`), then `*`.
 
     Values are ISO dates, `YYYY-MM-DD`, with or without a time after `T` or a space; the time and its zone are dropped
-    from the first level on, and the date is taken as written. A date may be cut short, `YYYY-MM` or `YYYY`: it keeps
+    from the first level on, and the date is used as written. A date may be cut short, `YYYY-MM` or `YYYY`: it keeps
     its label until a unit that it knows, and joins the others there. Weeks are ISO weeks. At every level, dates of
     years before ``bottom`` are `<1937`. The domain is the distinct values present.
 

@@ -1,4 +1,4 @@
-"""A hierarchy that is edited by hand: items are grouped, groups are named and taken apart, and levels always nest."""
+"""A hierarchy that is edited by hand: users group items, and name or split groups; levels always nest."""
 
 import hashlib
 from collections import defaultdict

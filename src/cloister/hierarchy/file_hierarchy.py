@@ -219,7 +219,7 @@ class FileHierarchy:
         present: tuple[str | None, ...] = tuple(texts)
         surplus = 0
         if row is not None:
-            # Leaves that the row of missing stands for, less 1: none if nothing needs it, 2 if its text occurs as well.
+            # Leaves of the row of missing values, less 1: none if nothing needs it, 2 if its text occurs as well.
             surplus = missing + (self.rows[row][0] in texts) - 1
             if missing:
                 numbers.append(row)

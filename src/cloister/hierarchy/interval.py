@@ -270,8 +270,8 @@ class IntervalHierarchy(Intervals):
     Intervals begin at multiples of the width from ``bottom``, or from 0 where there is none, so that levels nest; one
     that would cross ``top`` ends there. At every level, that of the recorded numbers included, values of ``top`` and
     above are `>=90` and values below ``bottom`` are `<0`; texts such as `> 89`, `90+` or `<1` count among them. With
-    whole widths a decimal number belongs to the interval of its whole part: 44.9 is in `[40-44]`, so that no label
-    tells whether some value, perhaps one that is suppressed, is a decimal. With a decimal point in a width (`0.5`, or
+    whole widths a decimal number belongs to the interval of its whole part: 44.9 is in `[40-44]`, so no label
+    reveals whether some value, perhaps a suppressed one, is a decimal. With a decimal point in a width (`0.5`, or
     `5.0`) intervals are half-open and say so: `[9.5, 10)`. No label holds a minimum, maximum or quantile of the data:
     ends come from the settings or the grid.
 
@@ -422,7 +422,7 @@ class QuantileHierarchy(MadeOfRecords):
 
     Each cut point is the roundest number (a multiple of 1, 2 or 5 times a power of ten) between the k-th record below a
     quantile and the k-th above it: no value that fewer than k records decide. The released hierarchy is that of the cut
-    points, `interval:cuts=...`; nothing else of the quantiles is said.
+    points, `interval:cuts=...`; it reveals nothing else about the quantiles.
 
     Parameters
     ----------

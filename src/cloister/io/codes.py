@@ -42,7 +42,8 @@ def note_not_released(columns: Sequence[str]) -> str:
 class CodeColumns:
     """Columns of a file of codes, None: the first of the usual names; and the separator of codes in a cell.
 
-    ``separator``: one text beside white space; None: commas, semicolons and bars, and the brackets and quotes of a list
+    ``separator``: one text in addition to white space; None: commas, semicolons and bars, and the brackets and quotes
+    of a list
     """
 
     id: str | None = None
@@ -106,8 +107,8 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     """
     frame, file = source.frame, source.name
     found = _code_columns(frame.columns, wanted, file)
-    taken = [column for column in (found.id, found.codes, found.code) if column is not None]
-    rest = tuple(column for column in frame.columns if column not in taken)
+    used = [column for column in (found.id, found.codes, found.code) if column is not None]
+    rest = tuple(column for column in frame.columns if column not in used)
     codes = str(found.code or found.codes)
     cells, ids = text_of_codes(frame[codes], file), None if found.id is None else as_text(frame[found.id])
     if ids is not None:

@@ -395,7 +395,7 @@ def without_bad_lines(data: bytes, delimiter: str) -> tuple[bytes, int]:
     n_marks, kept, start = lines[0].count(mark), [], 0
     for place, line in enumerate(lines):
         is_good = line.count(mark) == n_marks and b'"' not in line and b"\r" not in line[:-1]
-        if is_good or not place:  # what is wrong with the header is said later
+        if is_good or not place:  # problems of the header are reported later
             kept.append(data[start : start + len(line) + 1])
         start += len(line) + 1
     return b"".join(kept), len(lines) - len(kept)

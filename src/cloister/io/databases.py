@@ -192,7 +192,7 @@ TOO_POWERFUL = (
 PATIENCE_S = 15  # Seconds until a server that does not answer at all counts as not there
 
 ALL_ROWS = {"adbc.sqlite.query.batch_rows": str(2**31 - 2)}
-"""Types are taken from all rows, not from the first thousand."""
+"""Infer types from all rows, not from the first thousand."""
 KINDS = ("text", "blob", "real", "integer")  # Types of a cell of SQLite
 
 
@@ -239,13 +239,13 @@ def driver_of(scheme: str, query: Query) -> ModuleType:
 @contextmanager
 def open_cursor(connect: "Callable[[], Connection]", query: Query, call: Call) -> "Iterator[Cursor]":
     """Yield a cursor on a new connection; at the end, roll back and close both."""
-    connection, said = None, ""
+    connection, message = None, ""
     try:
         connection = connect()
     except Exception as error:  # its message names hosts and users
-        said = str(error)
+        message = str(error)
     if connection is None:
-        raise InputError(f"{query.name} cannot be read: {unreachable(said, query)}", file=query.name)
+        raise InputError(f"{query.name} cannot be read: {unreachable(message, query)}", file=query.name)
     try:
         cursor = connection.cursor()
         call.cancel = cursor.adbc_cancel
@@ -257,14 +257,14 @@ def open_cursor(connect: "Callable[[], Connection]", query: Query, call: Call) -
                 close()
 
 
-def unreachable(said: str, query: Query) -> str:
+def unreachable(message: str, query: Query) -> str:
     """Return the error for a failed connection, in our words."""
     user, password = ("PGUSER", "PGPASSWORD") if query.scheme.startswith("postgres") else (USER, PASSWORD)
-    if re.search(r"authentication failed|no password supplied|role .* does not exist", said):
+    if re.search(r"authentication failed|no password supplied|role .* does not exist", message):
         return f"the database server refuses user or password. Give them in the environment, as {user} and {password}."
-    if re.search(r"database .* does not exist", said):
+    if re.search(r"database .* does not exist", message):
         return "the server has no database of the name that its url gives. Correct it."
-    if re.search(r"\bSSL\b|sslmode|certificate", said):
+    if re.search(r"\bSSL\b|sslmode|certificate", message):
         return (
             "the connection is not secured as its url asks (sslmode, sslrootcert, sslcert, sslkey): the server has no "
             "TLS, a certificate does not fit or is not there, or the url has no such setting. Correct whichever it is."

@@ -1,11 +1,11 @@
 """Write a folder atomically, alone or together with other folders and files.
 
-It is written inside ``.NAME.partial-XXXXXXXX``, a folder next to NAME with access for its owner only. At the end it is
-renamed; an earlier one that it replaces changes places with it in one step of the system, so that no moment is without
-either. The partial folder contains the future NAME, and a record that is locked as long as the run lives. The next run
-in that folder removes only what it can take for ours: a folder of the same owner that nobody else can write to, with
-the record of a run on this machine that is no more. So nobody who can write beside it has us remove, or rename,
-anything else.
+The folder is written inside ``.NAME.partial-XXXXXXXX``, a folder next to NAME that only its owner can access. At the
+end it is renamed. If it replaces an earlier folder, the system exchanges the two in one step, so NAME always exists.
+The partial folder contains the future NAME, and a record that is locked as long as the run lives. The next run in that
+folder removes only folders that are certainly ours: of the same owner, that nobody else can write to, with the record
+of a run on this machine that has ended. So no other user who can write there can make us remove or rename anything
+else.
 """
 
 import ctypes
@@ -114,7 +114,7 @@ def remove_dead_partials(folder: Path, *, with_tables: bool = False) -> dict[str
     An earlier release that such a run had moved away, where the system cannot exchange two folders in one step, is
     moved back.
 
-    ``with_tables``: remove also what names a table that no release tells of, by a caller that says so
+    ``with_tables``: also remove records that name a table of no release; the caller then reports the table
     """
     names = os.listdir(folder) if os.access(folder, os.R_OK | os.X_OK) else []
     removed = {}
@@ -167,7 +167,7 @@ def _remove_if_dead(path: Path, target: Path, opened: int, with_tables: bool) ->
 
 
 def _tables_left(opened: int, target: Path) -> list[str]:
-    """The tables that a dead run may have made stay, unless the folder that tells of them appeared."""
+    """Return the tables that a dead run may have left, unless the folder that names them appeared."""
     if _TABLES not in os.listdir(opened):
         return []
     with os.fdopen(os.open(_TABLES, os.O_RDONLY | _FLAGS, dir_fd=opened), encoding="utf-8") as file:
@@ -194,13 +194,13 @@ class Place:
 
 @dataclass
 class _Move:
-    """A place, the folder beside it that is written to, and which earlier release stood there at the start."""
+    """An output path, the partial folder next to it, and the earlier release that was there at the start."""
 
     place: Place
     partial: Partial
     earlier: tuple[int, int] | None
     is_done: bool = False
-    has_appeared: bool = False  # with all others: nothing takes it back any more
+    has_appeared: bool = False  # with all others: nothing undoes it any more
 
 
 @contextmanager
@@ -221,8 +221,8 @@ def appearing(*places: Place, otherwise: Callable[[], None] = lambda: None) -> I
 
     What was written is made readable by its owner alone, whatever the umask. On any exception, an interruption
     included, it is removed and all places are as they were. They appear in the order given, while requests to stop
-    wait: none is left alone there. A stop that waited is raised after they appeared. What a run that was killed left
-    beside a place is removed first.
+    wait: none is left alone there. A stop that waited is raised after they appeared. The remains of a killed
+    run next to a path are removed first.
 
     ``otherwise``: called if the places do not appear
     """

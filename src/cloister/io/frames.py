@@ -140,7 +140,7 @@ def _from_duckdb(relation: "duckdb.DuckDBPyRelation") -> pl.DataFrame:
 def _to_duckdb(frame: pl.DataFrame, relation: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
     """A relation that reads ``frame``, on the connection of ``relation``, so that the two can be joined.
 
-    A relation does not tell its connection but runs a query there, and DuckDB finds the table by the name of the
+    A relation does not expose its connection but runs a query there, and DuckDB finds the table by the name of the
     local variable. Where the user switched that off, the relation is made on DuckDB's default connection.
     """
     cloister_release = _to_arrow(frame)

@@ -1,7 +1,7 @@
 """Read and write tables of Excel, Stata, SPSS and SAS, with libraries that the extra ``files`` installs.
 
 Values that all have a label in the file are read as their labels; numbers that are all whole, and times that are all
-midnight, are read as whole numbers and days, which these programs do not tell apart. What is written has a fixed time
+midnight, are read as whole numbers and days, which these programs do not distinguish. What is written has a fixed time
 in its head, so that equal tables are equal files.
 """
 
@@ -55,7 +55,7 @@ _LONGEST_LABEL = 120  # Bytes that SPSS keeps of the label of a value
 _CREATED = (
     (re.compile(rb"(<timestamp>\x11).{17}(?=</timestamp>)"), b"01 Jan 2000 00:00"),
     (re.compile(rb"(?s)(\A\$FL2.{88}).{17}"), b"01 Jan 0000:00:00"),
-)  # When a file was written, as .dta and .sav have it, and what stands there instead
+)  # The time of writing in .dta and .sav files, and its replacement
 
 
 def program_of(path: Path) -> str | None:

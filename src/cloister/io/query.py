@@ -153,7 +153,7 @@ def the_one_select(query: str, scheme: str, name: str) -> str:
 
 
 def _parse_statements(query: str, scheme: str) -> tuple[int, bool, str]:
-    """Count the statements, see whether they only read, and cut off what stands around them."""
+    """Count the statements, check whether they only read, and cut off the text around them."""
     import sqlglot  # loaded only where there is a query
     from sqlglot import exp, parser
 

@@ -1,8 +1,8 @@
 """Read a file of any format, or a query, into a table, and clean its cells and rows as requested.
 
 Dates are read into ``YYYY-MM-DD``, numbers are given a decimal point, and what is neither may be made missing, so that
-nothing after the reading knows how a file was written. What does not fit is refused, by how many there are; whatever is
-changed or omitted is told.
+nothing after the reading knows how a file was written. Values that do not fit are rejected with their number. Notes
+report everything that is changed or omitted.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Tallies: the rows of a table, and the number of records that each row represents.
 
 A function that counts records takes a `Tally`, of a table in memory as well; a function that only looks at cells takes
-a frame. So a count of rows is never taken for a count of records.
+a frame. So a count of rows is never mistaken for a count of records.
 """
 
 from collections.abc import Sequence

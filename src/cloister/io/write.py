@@ -103,7 +103,7 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
 
     A missing value is an empty cell, quoted where it is alone in its line. Cells are quoted where the delimiter, a
     quote or a line break is in them; names, and the cells of a lone column, also where they hold a character that
-    might be taken for the delimiter.
+    might be mistaken for the delimiter.
     """
     write_pieces(csv_pieces(iter([frame]), frame.columns, delimiter), path)
 

@@ -77,7 +77,7 @@ class FirstJob:
     # the TOML; holds no value of the data but names of columns, and how missing values are written
     text: str = field(repr=False)
     job: Job = field(repr=False)  # the same, read back
-    columns: tuple[Guess, ...]  # what each column was taken for
+    columns: tuple[Guess, ...]  # the suggested role of each column
     problem: str | None = None  # why it gives no release as it is; None if it does, or was not tried
 
 
@@ -136,20 +136,20 @@ def suggest_settings(frame: pl.DataFrame, k: int) -> SuggestedSettings:
 
 
 def first_job(
-    asked: FirstJobRequest, source: Source, folder: Path, left_out: Mapping[str, str] = MappingProxyType({})
+    asked: FirstJobRequest, source: Source, folder: Path, dropped: Mapping[str, str] = MappingProxyType({})
 ) -> FirstJob:
     """Suggest a job in a folder that protects one file or the result of one query.
 
-    ``left_out``: columns of a table that are not released whatever they seem to be, and why
+    ``dropped``: columns of a table that are not released, whatever their suggested role, and why
     """
-    said = asked.reading.said.items()
-    keywords = {key: list(value) if isinstance(value, tuple) else value for key, value in said}
+    stated = asked.reading.non_default.items()
+    keywords = {key: list(value) if isinstance(value, tuple) else value for key, value in stated}
     place = _place(asked.data, folder)
     guesses: list[Guess]
     if asked.shape == "table":
         found = guess_table(source.frame, source.name, source.labels)
         guesses = [
-            Guess(one.column, DROP, "sure", left_out[one.column]) if one.column in left_out else one
+            Guess(one.column, DROP, "sure", dropped[one.column]) if one.column in dropped else one
             for one in found.columns
         ]
         given = keywords.get("missing")
@@ -243,10 +243,10 @@ def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
 
 def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
     """Return a tried job, without columns that undo the protection of others; only a release reveals these columns."""
-    left_out: dict[str, str] = {}
+    dropped: dict[str, str] = {}
     is_small = source.frame.height * source.frame.width <= MOST_TRIED
     while True:
-        made = first_job(asked, source, folder, left_out)
+        made = first_job(asked, source, folder, dropped)
         if asked.shape == "table" and not any(guess.role == QUASI for guess in made.columns):
             return replace(made, problem=NO_QUASI_IDENTIFIER)
         undecided = [guess.column for guess in made.columns if guess.role in (UNDECIDED, DROP)]
@@ -261,12 +261,12 @@ def _try_job(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
                         prepared.protection.check()
             return made
         except (InputError, NoSafeRelease) as error:
-            new = [column for column in error.columns if column not in left_out]
+            new = [column for column in error.columns if column not in dropped]
             if isinstance(error, NoSafeRelease) and not new:
                 return replace(made, problem=error.message)
             if not new:
                 raise
-            left_out |= dict.fromkeys(new, UNDOES)
+            dropped |= dict.fromkeys(new, UNDOES)
 
 
 def _place(data: Path | Query, folder: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ class Part:
     """The settings that a job states for one shape."""
 
     shape: str
-    # what its section says, by key; what was not said is not there, so that the settings' own defaults hold
+    # the settings of its section, by key; an omitted key is absent, so the default of the setting applies
     keywords: Keywords
 
     @property

@@ -153,7 +153,7 @@ def _part(section: Keywords, where: str, written: Written, file: str) -> Part:
     return Part(shape, {**part.keywords, "k": written.k})
 
 
-def _of_name(name: str, where: str, taken: Mapping[str, Part]) -> Iterator[str]:
+def _of_name(name: str, where: str, named: Mapping[str, Part]) -> Iterator[str]:
     """Return why a part's name is invalid as a folder: it must be unique on every file system."""
     called = setting("name", section=where)
     if PART_NAME.fullmatch(name) is None or name.endswith("."):
@@ -165,9 +165,9 @@ def _of_name(name: str, where: str, taken: Mapping[str, Part]) -> Iterator[str]:
         yield Message(called, " is one that Windows keeps for a device, where no folder can have it. Give another one.")
     if name.lower() in {"release.json", "report.json", "report.html", "readme.txt"}:
         yield Message(called, " is that of a file of the release. Give another one.")
-    if name.lower() in {other.lower() for other in taken}:
+    if name.lower() in {other.lower() for other in named}:
         yield Message(
-            called, f" is that of another part, {name}. Give each its own, as ", f'name = "{name}-{len(taken) + 1}".'
+            called, f" is that of another part, {name}. Give each its own, as ", f'name = "{name}-{len(named) + 1}".'
         )
 
 

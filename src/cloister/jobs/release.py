@@ -4,9 +4,8 @@ Sets of shared columns grow by one column at a time, as in Apriori: where no row
 other on a set, none agrees on a larger one. All of them are compared, not just all columns at once: one column that
 never agrees would hide the others.
 
-No hash of the input is in a release. But the same data and settings give the same bytes, so that data files that
-differ from those of the release that is replaced, under the same settings, by the same version, tell that the data
-changed.
+A release contains no hash of the input. But the same data and settings give the same bytes. So if a new release
+replaces one with the same settings and version, different data files show that the data changed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

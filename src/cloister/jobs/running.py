@@ -187,15 +187,15 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
         raise InputError(
             f"{custodian_dir.name} exists already, or is not of a job. Give another name for ", setting("custodian_dir")
         )
-    taken = set()
+    used = set()
     for name, part in job_run.job.parts.items():
         crosswalk, values = secrets_of(part)
         with of_part(job_run.job, name):
             check_places(voice, job_run.out, overwrite=overwrite, crosswalk=crosswalk, values=values)
         for secret in (place.absolute() for place in (crosswalk, values) if place is not None):
-            if secret in taken:
+            if secret in used:
                 raise InputError(f"{job_run.job.file}: two parts would write the file {secret.name}. Name another one.")
-            taken.add(secret)
+            used.add(secret)
 
 
 def _in_common(prepared: Mapping[str, PreparedPart]) -> list[str]:

@@ -28,8 +28,8 @@ DAY_FIRST = tuple(name for name in USUAL if name not in MONTH_FIRST)
 def respell(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Yield two tables with values replaced by numbers, once per reading with a different set of agreeing rows.
 
-    All columns are read the same way; in the end each is read so that most of its rows agree, and fewest values are
-    taken for one.
+    All columns are read the same way. In the last reading, each column is read so that most of its rows agree, and the
+    fewest values are merged.
     """
     found = {name: _number_readings(one[name], two[name]) for name in one.columns}
     n_readings = max((len(numbers) for numbers in found.values()), default=0)

@@ -1,8 +1,8 @@
 """Check whether rows of two parts can be joined by their released values.
 
-Ids are numbered in the order of what each part itself releases, so that neither they nor the order of rows tell
-anything of another part. What is left are columns that are in two parts under one name: anyone who looks for the row of
-one part in another by them must find none, or at least k.
+Ids are numbered in the order of the values that each part releases, so neither the ids nor the order of rows reveal
+anything about another part. But two parts may have columns with the same name: someone who uses these to look for a row
+of one part in the other must find no row, or at least k.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ class RowLookup:
 WHOLE_HISTORIES = (
     "each releases all codes of a patient together, which fit the other's row of the same patient and few others"
 )
-"""Of claims, and of codes that are generalized; chunks, and trajectories that k patients share, tell of k at least."""
+"""For claims and generalized codes. Chunks, and trajectories that k patients share, always fit at least k patients."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManife
 def _why(one: ReleasedPart, two: ReleasedPart, lookup: RowLookup) -> list[str]:
     """Return why rows of two parts can be joined, in words; empty if they cannot.
 
-    Values that are told apart as they are written may be one to whoever joins; and the other way round. Rows must not
-    lead to few rows in any reading.
+    An adversary may read two different spellings as one value, or one spelling as two values. Rows must not lead to few
+    rows in any reading.
     """
     columns = [column for column in one.frame.columns if column in two.frame.columns]
     meeting = set[str]()
@@ -111,13 +111,13 @@ def _why(one: ReleasedPart, two: ReleasedPart, lookup: RowLookup) -> list[str]:
 def _explain_narrowing(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str], meeting: set[str]) -> list[str]:
     """Return why labels at different levels in each part narrow classes down, in words; empty if they do not.
 
-    Classes of both parts have k records each, whatever labels meet. A shared column that one of them has as recorded
-    tells rows of a class apart, so that labels which are neither equal nor apart leave some of a class. Columns are
-    ``meeting`` that have values in common, however they are spelled.
+    Each class of both parts has at least k records, whatever labels they share. But if one part releases a shared
+    column as recorded, it distinguishes the rows of a class. Labels that overlap without being equal then fit only some
+    rows of a class. The columns in ``meeting`` have values in common, however they are spelled.
     """
     generalized = one.generalized | two.generalized
-    # columns by which rows can be held against each other
-    telling = {
+    # columns by which rows can be compared
+    comparable = {
         column
         for column in columns
         if (
@@ -126,13 +126,13 @@ def _explain_narrowing(one: ReleasedPart, two: ReleasedPart, columns: Sequence[s
             else column in meeting
         )
     }
-    told = [
-        [column for column in columns if column in telling and column not in part.generalized] for part in (one, two)
+    as_recorded = [
+        [column for column in columns if column in comparable and column not in part.generalized] for part in (one, two)
     ]
     unlike = [column for column in columns if column in generalized and not have_like_labels(one, two, column)]
-    if not (unlike and any(told)):
+    if not (unlike and any(as_recorded)):
         return []
-    recorded = dict.fromkeys(told[0] + told[1])
+    recorded = dict.fromkeys(as_recorded[0] + as_recorded[1])
     return [f"{name_few(recorded)}, with {name_few(unlike)} at other levels in each, which narrows them down further"]
 
 
@@ -149,8 +149,8 @@ def have_like_labels(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
 def shown_of(folder: Path, manifest: AnyManifest) -> ReleasedPart | None:
     """Return the released columns of a part; None without rows per patient, or without columns other than an id.
 
-    Of files beside trajectories only what is released as recorded; of generalized code sets the terms of a record, of
-    disassociated ones nothing, as their records are nobody's.
+    For the attributes of trajectories, return only the columns that are released as recorded; for generalized code sets
+    the terms of a record; for disassociated ones nothing, because their records belong to no patient.
     """
     found = manifest.one_row_a_patient()
     if found is None or not found[1]:

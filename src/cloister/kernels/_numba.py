@@ -102,7 +102,7 @@ class _Cache(caching.FunctionCache):
 def _seam(argument: types.Type) -> types.Type:
     """The type of an argument at every seam: a number that a caller writes down is any number, of 64 bits.
 
-    Numba would compile a kernel once more for each number that is in a call, and for each code beside a count.
+    Otherwise Numba would compile a kernel again for each number in a call, and for each mix of codes and counts.
     """
     kind = types.unliteral(argument)
     return types.int64 if kind == types.int32 else kind

@@ -43,7 +43,7 @@ class Domain(NamedTuple):
     age_unit: int
     detail: Branches
     detail_unit: int
-    weighted: bool  # whether a pair of X loses for every patient that it stands for
+    weighted: bool  # whether the loss of a pair of X counts for each of its patients
     by_index: bool  # whether pairs are matched by their index only (Baseline)
 
 
@@ -210,7 +210,7 @@ def align(
     Parameters
     ----------
     nodes : codes, ages and perhaps details of X
-    weight : patients that X stands for, if that is to count; else 1
+    weight : the number of patients of X, if losses count for each patient; else 1
     ranks : the same of Y
 
     Returns
@@ -234,7 +234,7 @@ def distances(
     ----------
     start : where each begins, (n + 1,)
     nodes : codes, ages and perhaps details of all
-    weights : (n,) patients that each stands for, if that is to count; else 1
+    weights : (n,) the number of patients of each, if losses count for each patient; else 1
     ranks : the same of Y
     """
     nodes, ranks = _with_details(nodes), _with_details(ranks)

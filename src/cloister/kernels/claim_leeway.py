@@ -60,7 +60,7 @@ def make_leeway(groups: NDArray[np.int64], room: NDArray[np.int32]) -> Cells:
 
 @inner
 def _shortage(postings, label, count, patient):
-    """How often a label is missing among the claims of a patient, who is said to have it so many times."""
+    """Count how often a label is missing among the claims of a patient who is known to have it this often."""
     present = min(count, postings.first[label + 1] - postings.first[label])
     # The lists of a label lie in each other: the longest that holds the patient says how often.
     while present > 0 and not has(postings, postings.first[label] + present - 1, patient):
@@ -177,7 +177,7 @@ def _compare_words(digits, w, mine):
 
 @inner
 def _tolerated_of(question, d, words, low, most):
-    """How many flagged patients of a cell fit a draw only because something is said to be missing."""
+    """How many flagged patients of a cell fit a draw only because the release reports missing values."""
     asked = question.cells.lists.bits[question.cells.lists.dense[question.wanted[d]]]
     found = 0
     for w in range(words.shape[1]):
@@ -189,7 +189,7 @@ def _tolerated_of(question, d, words, low, most):
 
 @jit
 def _count_tolerated(question, room, most, span, found):
-    """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
+    """Count, to ``most``, patients of each draw's cell who fit it only because the release reports missing values."""
     cells = question.cells.lists
     words = np.empty((3 + room.bits.shape[1], room.bits.shape[2]), dtype=np.uint64)
     digits = np.empty((1, room.bits.shape[2]), dtype=np.uint64)[:0]
@@ -273,7 +273,7 @@ def _check_question(question: Question, room: Room, span: Span, found: NDArray[n
 def count_tolerated(
     question: Question, room: Room, span: Span, found: NDArray[np.int64], *, most: int = NO_LIMIT
 ) -> None:
-    """Count the patients that fit each draw of a span only because something is said to be missing, in place.
+    """Count the patients that fit each draw of a span only because the release reports missing values, in place.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ from .words import bits_set
 NO_LIMIT = 1 << 62
 
 FEWER = 8
-"""A short list is gone through unless its cell has so many times fewer patients: telling its cell is one look, telling
-who is in the list many."""
+"""Go through a short list unless its cell has so many times fewer patients: checking the cell of a patient takes one
+look, checking the list many."""
 
 ALIKE = 1e-9
 """Logarithms of chances that differ by less are of equal chances."""
@@ -186,7 +186,7 @@ def _culprits(question, span, columns, labels):
 
 @inner
 def _often(shown, recoding, h, patient, label):
-    """How often a label stands among the released values of a patient."""
+    """Count how often a label occurs among the released values of a patient."""
     count = 0
     for at in range(shown.known.starts[h, patient], shown.known.starts[h, patient + 1]):
         if recoding.labels[recoding.at[h] + shown.known.values[at]] == label:

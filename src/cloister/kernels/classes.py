@@ -387,7 +387,7 @@ def stand_out(
     rows = np.flatnonzero(~covered)
     alone[:] = False
     n_classes, pairs = _stand_out(cells, _look_up(cells, columns), rows, alone)
-    # A row that stands alone by fewer columns stands alone by more: covered rows are classes of one.
+    # A row that is unique by fewer columns is unique by more: covered rows are classes of one.
     return Separated(int(n_classes) + covered.size - rows.size, int(pairs))
 
 

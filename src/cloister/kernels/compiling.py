@@ -1,7 +1,7 @@
 """Kernels are compiled once on each machine, in processes of their own, unless a wheel carries them.
 
-A process of its own can be stopped at once, runs beside another where there are cores, and leaves what it compiled in
-the cache, where anyone who asked for it loads it.
+A separate process can be stopped at once, and runs in parallel if there are cores. It leaves the compiled code in the
+cache, from which any process that needs the code loads it.
 """
 
 import os
@@ -101,7 +101,7 @@ def must_compile(method: str) -> bool:
 def compile_kernels(method: str, progress: Progress | None = None) -> None:
     """Wait until another process has compiled the kernels of a method.
 
-    If it fails, as where no folder is private, nothing is said: they are compiled as they are used.
+    If this fails, for example without a private folder, report nothing: kernels are then compiled when they are used.
     """
     seconds = _kernels(method).seconds
     with compiling_ahead(method):
@@ -121,7 +121,7 @@ def say_first_call(method: str) -> None:
 
 @contextmanager
 def compiling_ahead(*methods: str) -> Iterator[None]:
-    """Compile what is not compiled yet in a process for each method, beside what is done here; none outlives it.
+    """Compile missing kernels while the block runs, in one process for each method; no process outlives the block.
 
     Methods are given in the order in which they are needed: the first gets most of the processor.
     """
@@ -129,7 +129,7 @@ def compiling_ahead(*methods: str) -> Iterator[None]:
     try:
         for place, method in enumerate(begun, start=1):
             # A terminal's Ctrl-C reaches a whole group: this process alone says that it was stopped. With -P a file of
-            # the folder that it was called in is not taken for a module.
+            # the working directory is not mistaken for a module.
             command = [sys.executable, "-P", "-c", _PROGRAM, method, str(5 * place)]
             null = subprocess.DEVNULL
             _AHEAD[method] = subprocess.Popen(  # noqa: S603 - this Python, and a name of ours

@@ -222,7 +222,7 @@ def _by_class(classes: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int
 
 
 class Tree(NamedTuple):
-    """Inner nodes of a binary forest over parts; node i stands between part i and part i + 1."""
+    """Inner nodes of a binary forest over parts; node i is between part i and part i + 1."""
 
     depth: NDArray[np.int32]  # (n_nodes,) depth of each node; -1 where the parts on its sides are in different trees
     low: NDArray[np.int32]  # low, high: (n_nodes,) first and last part below each node

@@ -78,7 +78,7 @@ def _note(tallies, record, found, k):
 
 @inner
 def _pass(sets, starts, span, size, table, tallies, k):
-    """Go through the sets that begin with some occurrences: count them, or with k above 0 tell what was counted."""
+    """Go through the sets that begin with some occurrences: count them, or with k above 0 report the counts."""
     keys, counts, shift, width = table
     for number in range(span[0], span[1]):
         record = starts.records[number]
@@ -99,7 +99,7 @@ def _pass(sets, starts, span, size, table, tallies, k):
 
 @jit
 def _count_span(sets, starts, span, size, width, tallies, k, n_sets):
-    """Count the sets that begin with some occurrences, which are all of their items, and tell."""
+    """Count the sets that begin with some occurrences, which are all of their items, and report the counts."""
     keys = np.full(table_size(n_sets), -1, dtype=np.int64)
     counts = np.zeros(keys.shape[0], dtype=np.int32)
     shift = np.uint64(64 - bits_set(np.uint64(keys.shape[0] - 1)))

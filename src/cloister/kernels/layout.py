@@ -148,8 +148,8 @@ class Best(NamedTuple):
         transformations, these their upper ones and the records suppressed throughout
 
     Equality of losses within a tolerance is not transitive, so which transformation wins is decided only at the end,
-    among all that were found. The reference only rules transformations out: what loses no less and stands behind it in
-    the tie break can never win.
+    among all that were found. The reference only rules transformations out: one with no smaller loss that comes later
+    in the tie break can never win.
     """
 
     loss: NDArray[np.float64]  # (2,) least loss seen, and loss of the reference
@@ -163,7 +163,7 @@ class Best(NamedTuple):
 
 
 def reference(loss: float, suppressed: int, levels: list[int], *, is_final: bool = True) -> Best:
-    """Start from one transformation that is safe; an infinite loss stands for none."""
+    """Start from one safe transformation; an infinite loss means none."""
     return Best(
         loss=np.array([loss, loss], dtype=np.float64),
         suppressed=np.array([suppressed], dtype=np.int64),
@@ -187,7 +187,7 @@ def term(costs, attribute, level, share):
 
 @inner
 def aggregate(costs, terms):
-    """The loss that a sum of terms stands for."""
+    """Return the loss from a sum of terms."""
     return np.expm1(terms) if costs.geometric else terms
 
 

@@ -94,7 +94,7 @@ def make_postings(
     begins = np.append(True, label[1:] != label[:-1])[: label.size]
     begins[starts[:-1][np.diff(starts) > 0]] = True
     run = np.flatnonzero(begins)
-    # Values of one label are neighbours, so that the length of a run so far tells how often this patient has it.
+    # Values of one label are neighbours, so the length of a run so far is how often this patient has it.
     before = np.arange(label.size, dtype=np.int32) - np.repeat(run.astype(np.int32), np.diff(run, append=label.size))
     kept = before < cap
     label, before = label[kept], before[kept]

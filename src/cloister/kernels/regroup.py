@@ -349,7 +349,7 @@ def regroup_classes(
         raise ValueError("class_of must be the number of a class for each row")
     n_slots = n_rows + MOST_ROWS
     pool = single_clusters(rows, maps, prices, spare=n_slots)
-    numbered, firsts = number_by_first(class_of)  # of two classes that cost the same, the first one is taken
+    numbered, firsts = number_by_first(class_of)  # of two classes with equal costs, the first one is used
     classes = Classes(
         pool=pool,
         worth=np.zeros(n_rows + n_slots),

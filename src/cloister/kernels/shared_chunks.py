@@ -199,7 +199,7 @@ def _settle(ranges, pieces, k, first, node, used):
         piece = used
         used += 1
     other = piece if ranges.piece[first] < 0 else pieces.link[piece]
-    # A range goes to one node as a whole: pieces that stood further down are taken back into this one.
+    # A complete range goes to one node: pieces at lower nodes move back into this one.
     while other >= 0 and other != piece:
         pieces.node[other] = -1
         other = pieces.link[other]
@@ -325,7 +325,7 @@ def share(
     Parameters
     ----------
     unit : (n_codes,) the first of the codes that stay together with each code
-    level : (n_codes,) number of the occurrence that a code stands for, 0 where diagnoses do not repeat
+    level : (n_codes,) number of the occurrence that a code represents, 0 if diagnoses do not repeat
     """
     if not unit.shape == level.shape == records.constraint.shape:
         raise ValueError("unit and level must have one entry a code")

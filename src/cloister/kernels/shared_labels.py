@@ -284,7 +284,7 @@ def _check_clusters(clusters: Clusters, *places: int) -> None:
 
 
 def grow(maps: LevelMaps, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int, least: int) -> None:
-    """Add free rows to a cluster until it has enough records or nothing fits; the first of equal rows is taken.
+    """Add free rows to a cluster until it has enough records or nothing fits; of equal rows, add the first.
 
     Parameters
     ----------

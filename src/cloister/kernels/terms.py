@@ -14,7 +14,7 @@ from .words import bits_set
 SUPPRESSED = -1
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 LONGEST_EXACT = 53
-"""Bits of a float's mantissa: of more codes than that, 2^n - 1 is taken for 2^n."""
+"""Bits of a float's mantissa: for more codes than that, 2^n is used for 2^n - 1."""
 
 
 class Terms(NamedTuple):
@@ -199,7 +199,7 @@ def supports(
 
     Parameters
     ----------
-    term : (n_codes,) row of the bits that stands for each code, below 0 for none; a set of none has the limit
+    term : (n_codes,) row of the bits of each code, below 0 for none; the count of a set without any is the limit
     bits : (n_rows, n_words) uint64, one bit a record
     offsets, items : (n_sets + 1,) and the codes of each set
     """

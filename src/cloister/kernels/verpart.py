@@ -205,7 +205,7 @@ def _in_order(table, n_codes, k):
 
 @inner_with_arrays
 def _by_group(table, chosen, keys):
-    """Keys that bring the codes of a constraint to where its first code stands."""
+    """Return sort keys that move the codes of a constraint to the position of its first code."""
     kept = chosen.shape[0]
     group = np.arange(kept)
     for i in range(kept):
@@ -267,7 +267,7 @@ def _joins(table, rule, members, inside, blocked, round_number, scratch):
             return False
     slot, met, spent = scratch
     for j in range(members.shape[0]):
-        # `blocked` tells of all pairs; with m up to 2 nothing else is to be tested.
+        # `blocked` covers all pairs; with m up to 2 there is nothing else to test.
         if rule.m >= 3 and not _fits(table, rule, inside, slot, met, spent, members[j]):
             for i in range(j):
                 inside[members[i]] = False

@@ -43,7 +43,7 @@ def table_size(n):
 
 @inner
 def scramble(counter):
-    """The random number that stands for a counter, all bits alike."""
+    """Return the random number of a counter, with all bits equally random."""
     word = (counter ^ (counter >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return word ^ (word >> np.uint64(31))

@@ -10,7 +10,7 @@ from cloister.io.foreign import interruptible
 from cloister.release.release import CustodianFiles, Release
 from cloister.results import Manifest, Verdict
 from cloister.shapes.codes.data import GivenCodes
-from cloister.shapes.codes.manifest import data_frame, describe_code_sets, left_out_of
+from cloister.shapes.codes.manifest import count_suppressed, data_frame, describe_code_sets
 from cloister.shapes.codes.policy import as_published
 from cloister.shapes.codes.request import check_codes
 from cloister.shapes.disassociation.format.data import DisassociationRequest, ProtectedCodes
@@ -82,5 +82,5 @@ def describe_disassociation(
     released, policy = protected.released, request.policy
     settings = settings_of(given, request, None if policy is None else as_published(policy, given.codes).spec)
     sets = NO_SETS if policy is None else count_sets(released, policy.item_numbers(given.codes))
-    left_out = left_out_of(given.n_empty, settings.k)
-    return describe_code_sets(given, settings, "disassociation"), DerivedChunks(released, settings, sets, left_out)
+    suppressed = count_suppressed(given.n_empty, settings.k)
+    return describe_code_sets(given, settings, "disassociation"), DerivedChunks(released, settings, sets, suppressed)

@@ -8,7 +8,7 @@ from cloister.release.manifest import AnyManifest
 from cloister.release.release import CustodianFiles, Release
 from cloister.report.release_warnings import describe_largest_term
 from cloister.shapes.codes.data import GivenCodes, occurrence
-from cloister.shapes.codes.manifest import describe_code_sets, left_out_of
+from cloister.shapes.codes.manifest import count_suppressed, describe_code_sets
 from cloister.shapes.codes.policy import as_published, name_classification
 from cloister.shapes.codes.request import check_codes
 from cloister.shapes.generalization.format.data import GeneralizationRequest
@@ -53,8 +53,8 @@ class GeneralizationProtection(CodesProtection[GivenCodes, GeneralizedCodes]):
         policy = None if request.policy is None else as_published(request.policy, given.codes)
         words = None if policy is None else name_classification(policy.spec, given.codes)
         settings = settings_of(given, request, words, protected.figures.closeness)
-        left_out = left_out_of(given.n_empty, settings.k, given.codes.n_records - released.n_records)
-        derived = DerivedTerms(released, settings, left_out, attributes)
+        suppressed = count_suppressed(given.n_empty, settings.k, given.codes.n_records - released.n_records)
+        derived = DerivedTerms(released, settings, suppressed, attributes)
         utility = utility_of(derived.facts[0], request, protected)
         stated = describe_code_sets(given, settings, str(request.method)) | {"utility": utility.as_json()}
         secret = GeneralizationSecret(protected.original, protected.origin)

@@ -47,8 +47,8 @@ def check_places(
     places = [place for place in (out, custodian_dir, crosswalk, values) if place is not None]
     for place in places:
         remove_remains(place, voice)
-    taken = [place for place in places if is_taken(place)]
-    if out in taken and not overwrite:
+    existing = [place for place in places if is_taken(place)]
+    if out in existing and not overwrite:
         raise InputError(
             f"{out.name or out} exists already. Give another name, or ", setting("overwrite"), " to replace a release."
         )

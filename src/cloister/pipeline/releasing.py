@@ -31,7 +31,7 @@ class WrittenRelease:
     """A written release, with notes for the user: sentences without full stops.
 
     ``warnings``: facts of the release, which its report states as well
-    ``notes``: how data were read, and what was taken for granted or can be done
+    ``notes``: how data were read, what was assumed, and what the user can do
     ``exact``: figures for the custodian only, who runs the command
     ``risks``: of parts that were attacked the risk in the original and in the release, for the same
     """

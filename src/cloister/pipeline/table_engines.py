@@ -343,14 +343,14 @@ class DatabaseProtection(CountedProtection):
 
 
 def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Making:
-    """What is to be made: labels of values at the levels chosen, and the classes that are omitted."""
+    """Return what the database has to build: labels of values at the chosen levels, and the suppressed classes."""
     recoded, labels = [], []
     for column, hierarchy in encoded_table.hierarchies.items():
         (level,) = protected.levels[column]
         recoded.append(Recoded(column, dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))))
         labels.append(at_level(as_text(encoded_table.frame[column]), hierarchy, level))
-    is_left_out = np.ones(encoded_table.frame.height, dtype=np.bool_)
-    is_left_out[protected.originals.drop_nulls().to_numpy()] = False
-    left_out = pl.DataFrame(labels).filter(is_left_out).unique()
+    is_suppressed = np.ones(encoded_table.frame.height, dtype=np.bool_)
+    is_suppressed[protected.originals.drop_nulls().to_numpy()] = False
+    suppressed = pl.DataFrame(labels).filter(is_suppressed).unique()
     columns = tuple(protected.tally.frame.columns)
-    return Making(table, columns, tuple(recoded), left_out, request.numbered_id)
+    return Making(table, columns, tuple(recoded), suppressed, request.numbered_id)

@@ -29,8 +29,8 @@ RECORDED = (Role.SENSITIVE, Role.KEPT)
 def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[DisclosiveColumn]:
     """Reject free text that is unique in most records, and dropped ids that repeat; return those that were accepted.
 
-    Where patients are told apart, one row of each is looked at: a column left out that repeats there groups several of
-    these patients into one person, as that of persons does with stays.
+    If a column distinguishes patients, examine one row of each. A dropped column that repeats in these rows groups
+    several of the patients into one person, as an id of persons does with stays.
     """
     if table.tally.counts is not None:
         return []
@@ -38,14 +38,14 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     one_each, patients = table.frame, request.patients
     if patients is not None:
         one_each = one_each.unique(patients.column, keep="first", maintain_order=True)
-    left_out = {
+    dropped = {
         name: as_text(one_each[name])
         for name in of_role[Role.DROPPED]
         if patients is None or table.frame.n_unique([patients.column, name]) == one_each.height  # one for each patient
     }
     quasi_identifiers = (as_text(one_each[name]) for name in request.quasi_identifiers)
     recorded = {name: table.frame[name] for role in RECORDED for name in of_role[role]}
-    return _require_accepted([*repeated_patients(left_out, quasi_identifiers), *free_texts(recorded)], request, file)
+    return _require_accepted([*repeated_patients(dropped, quasi_identifiers), *free_texts(recorded)], request, file)
 
 
 def accepted_with_labels(
@@ -145,7 +145,7 @@ def _sentence(why: Why, columns: Sequence[str], file: str) -> Message:
 
 SECONDS = 3.0  # that the search of a suggestion may take, and after which nothing else is tried
 SAMPLE = 20_000  # records with which suggestions are tried: with all, what they keep is no less
-FEW = 5_000  # records of which clusters are tried: of more, with rules beside k, they may take a minute
+FEW = 5_000  # the most records for which clusters are tried: with rules besides k, more may take a minute
 MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
 
 

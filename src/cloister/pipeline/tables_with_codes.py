@@ -211,7 +211,8 @@ class TableWithTermsProtection(_TableAndCodes[ProtectedTerms]):
 def with_codes(table: Source, identifier: str | None, codes: CodeSets, name: str, file: str) -> Source:
     """Return a table with a column of codes, separated by spaces; empty for patients without codes.
 
-    ``identifier`` is the column of the table that tells patients apart; the codes of another file have ids of patients.
+    ``identifier`` is the column of the table that distinguishes patients; the codes of another file have ids of
+    patients.
     """
     if identifier is None or codes.ids is None:
         lacking = table.name if identifier is None else file

@@ -111,7 +111,7 @@ class TrajectoriesProtection(StagedProtection[FittedPatients, AlignedPatients]):
         """Measure what was lost, and describe the release."""
         request, files, secret, given = self.request, aligned.files, aligned.secret, aligned.given
         exact = exact_figures(given, aligned.domain, aligned.protected)
-        derived = DerivedTrajectories(files, settings_of(given, request), columns_of(request), secret.n_left_out)
+        derived = DerivedTrajectories(files, settings_of(given, request), columns_of(request), secret.n_suppressed)
         utility = utility_of(derived.counts, aligned.protected, request.policy)
         loss = derived.records.loss_of_all(sum(utility.exact) / len(utility.exact))
         check_useful(loss, accept_empty=request.accept_empty)
@@ -157,16 +157,16 @@ class TrajectoriesProtection(StagedProtection[FittedPatients, AlignedPatients]):
 
 def lay_out(domain: FittedTrajectories, given: GivenTrajectories, protected: ProtectedTrajectories) -> AlignedPatients:
     """Return the files of the released patients, and what the verifier may know of the original."""
-    n_left_out = 0
+    n_suppressed = 0
     if (kept := protected.kept) is not None:
-        n_left_out = given.trajectories.n_patients - kept.size
+        n_suppressed = given.trajectories.n_patients - kept.size
         attributes = None if given.attributes is None else given.attributes.of(kept)
         given = replace(given, trajectories=given.trajectories.only(kept), attributes=attributes)
         domain = replace(domain, trajectories=domain.trajectories.only(kept))
     order = order_of(protected.released, protected.alignment, given.attributes)
     files = write_patients(protected.released, protected.alignment, given.attributes, order)
     recorded = None if given.attributes is None else given.attributes.frame
-    place = order, protected.alignment.position, n_left_out
+    place = order, protected.alignment.position, n_suppressed
     secret = Secret(domain.trajectories, domain.codes, domain.ages, recorded, *place, domain.details)
     return AlignedPatients(domain, given, protected, files, order, secret)
 

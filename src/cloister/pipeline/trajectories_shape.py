@@ -149,7 +149,7 @@ def _block(word: str | int) -> str | int:
 def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | None) -> Diversity | None:
     """Return the diversity required of a sensitive auxiliary column or of sensitive codes; None if none is requested.
 
-    Sensitive codes may be those of a list that others made: which of them occur in the data is not said.
+    Sensitive codes may come from a list that others made: the result does not reveal which of them occur in the data.
     """
     if column is None and codes is None:
         if share is not None:

@@ -7,7 +7,8 @@ share times how far apart the two values are, from 0 to 1. The distances below d
 For beta-likeness no value becomes much more likely in a class. Missing is no value that anybody gains certainty of, and
 there are two readings of the share of the others, neither always the stricter: among all records, as for someone who
 does not know whether the patient's value is recorded, and among the records in which it is, as for someone who does.
-Both are asked here, each with the share p in the input and the share q in the class taken in the same way. A class
+Both readings must satisfy the rule, each with the share p in the input and the share q in the class computed in the
+same way. A class
 without any recorded value violates the rules. A value that becomes less likely is no violation.
 """
 
@@ -101,7 +102,7 @@ def hierarchical_distance(histogram: Histogram) -> Figures:
 def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figures:
     """Ordered distance between the recorded values of each class and of the input, missing omitted; 0 where none are.
 
-    Between two values of a class its cumulated share stands still while that of the input climbs, so the sum of the
+    Between two values of a class its cumulated share is constant while that of the input grows. So the sum of the
     differences follows from where the second passes the first, and from sums of sums.
 
     ``counts``, ``known``: records of each cell and of each class, missing omitted.

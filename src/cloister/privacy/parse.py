@@ -149,7 +149,7 @@ def rule_of(description: object) -> PrivacyRule:
     """
     if not isinstance(description, Mapping):
         raise TypeError("a rule is stated as an object")
-    fields_of = {told: name for name, told in PUBLISHED.items()}
+    fields_of = {published: name for name, published in PUBLISHED.items()}
     keywords: dict[str, Any] = {fields_of.get(str(name), str(name)): value for name, value in description.items()}
     rule = RULES[keywords.pop("model")](**keywords)
     if rule.describe() != dict(description):

@@ -33,7 +33,7 @@ class Histogram:
     value: NDArray[np.int64]
     records: NDArray[np.int64]  # (n_cells,) int64, records of the class that have this value, at least 1
     whole: NDArray[np.int64]  # (n_values,) int64, records of each value in the whole input
-    missing: int  # number of the value that stands for missing; -1 if nothing is missing
+    missing: int  # number of the missing value; -1 if nothing is missing
     # (n_levels, n_values) int64, group of each value at each level of the hierarchy that a rule brought along, level
     # 0 the values themselves, the last level one group; None if no rule needs one
     groups: NDArray[np.int64] | None = None
@@ -123,8 +123,8 @@ class PrivacyRule(ABC):
 
     def sentence(self) -> str:
         """Return the rule in words."""
-        told = {name: write_number(x) if isinstance(x, int | float) else x for name, x in vars(self).items()}
-        return self.says.format(**told)
+        shown = {name: write_number(x) if isinstance(x, int | float) else x for name, x in vars(self).items()}
+        return self.says.format(**shown)
 
 
 class ClassRule(PrivacyRule):

@@ -2,8 +2,8 @@
 
 In the formulas of the estimators N and n are people and records, f = n / N, u the classes and s(i) those of i records.
 Every estimate is of the expected number of population uniques over N, from the class sizes of the sample. Gamma
-functions are taken in logarithms throughout, and never as a difference of large ones: with a few records of billions of
-people, nothing of such a difference would be left.
+functions are computed in logarithms throughout, and never as a difference of large ones: with a few records of billions
+of people, such a difference would have no correct digit.
 """
 
 import math
@@ -81,7 +81,7 @@ def estimated_share(sample: Sample, estimator: str) -> float:
 def zayatz(sample: Sample) -> float:
     """Return Zayatz's estimate: the probability that a sample unique is a population unique, times their share.
 
-    By Bayes' rule, with the sizes of the population's classes taken to be spread like those of the sample, and one
+    By Bayes' rule, assuming that class sizes in the population are distributed like those in the sample, and one
     record of a class of i people sampled with probability i C(N - i, n - 1) / C(N, n).
 
     Source: Zayatz (1991), "Estimation of the number of unique population elements using a sample".

@@ -1,7 +1,7 @@
 """Counts of original patients who meet conditions, from released files only: bounds, and an estimate between them.
 
-* Tables: a row counts surely if all its labels stand for nothing but what is asked for. Suppressed records may count.
-* Generalized codes: a term stands for any non-empty subset of its codes, each of which some record has (Loukides et
+* Tables: a row certainly counts if its labels cover only the requested values. Suppressed records may count.
+* Generalized codes: a term represents any non-empty subset of its codes, each of which some record has (Loukides et
   al. 2010, ITAB, section III.B). Expected answers are those of section V.B, all subsets equally likely.
 * Trajectories: a released pair is one of the patient's, generalized (Tamersoy et al. 2012, section IV). Pairs may be
   suppressed, how many is bounded by the published losses, in which a suppressed pair counts one.
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 CODES = "codes"
 ASKED = {CODES: ("Codes are", "none"), "pairs": ("Pairs of a code and an age are", "none: trajectories have them")}
-"""How it is said that a release does not have what is asked for."""
+"""Parts of the message that a release does not contain the requested data."""
 
 HALF_STEP = 0.0005  # Published losses are rounded to three decimals
 Conditions = Mapping[str, Wanted]
@@ -113,9 +113,9 @@ def _pairs_of(pairs: object) -> list[Asked]:
     return found
 
 
-def most_left_out(left_out: int | str) -> int:
+def most_suppressed(n_suppressed: int | str) -> int:
     """Return the greatest possible number of suppressed records, from a count or a masked count such as ``<5``."""
-    return left_out if isinstance(left_out, int) else int(left_out.removeprefix("<")) - 1
+    return n_suppressed if isinstance(n_suppressed, int) else int(n_suppressed.removeprefix("<")) - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,7 +125,7 @@ class TableAnswers(Answers):
     frame: pl.DataFrame  # as text
     codebook: pl.DataFrame
     hierarchies: Mapping[str, Hierarchy]
-    left_out: int
+    n_suppressed: int
     averaged: Collection[str] = ()  # columns of averages
 
     @property
@@ -152,8 +152,8 @@ class TableAnswers(Answers):
     def bound(self, query: Conditions) -> CountBounds:
         """Bound the number of patients who meet all conditions on columns."""
         if not query:
-            return CountBounds(self.frame.height, float(self.frame.height), self.frame.height + self.left_out)
-        return reduce(and_, (self.column(name).rows(wanted) for name, wanted in query.items())).count(self.left_out)
+            return CountBounds(self.frame.height, float(self.frame.height), self.frame.height + self.n_suppressed)
+        return reduce(and_, (self.column(name).rows(wanted) for name, wanted in query.items())).count(self.n_suppressed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +173,7 @@ class TermAnswers(Answers):
 
     released: Generalization
     any_suppressed: bool
-    left_out: int
+    n_suppressed: int
 
     @cached_property
     def _known(self) -> tuple[dict[str, int], TermSets]:
@@ -201,7 +201,7 @@ class TermAnswers(Answers):
         terms = sorted({int(term) for term in sets.term_of[list(query)]})
         held = sets.counted.count(tuple(terms)) if terms else self.released.n_records
         if gone:  # anyone who lost it, or was omitted with nothing else
-            return CountBounds(0, 0.0, held + (0 if terms else self.left_out))
+            return CountBounds(0, 0.0, held + (0 if terms else self.n_suppressed))
         return CountBounds(self._least(query, terms, held), float(sets.answers([query])[0]), held)
 
     def _least(self, query: tuple[int, ...], terms: list[int], held: int) -> int:
@@ -237,7 +237,7 @@ class TrajectoryAnswers(Answers):
     codebook: pl.DataFrame
     hierarchies: Mapping[str, Hierarchy]
     losses: tuple[float, ...]  # of codes, ages and perhaps details, exact, each rounded
-    n_left_out: int = 0
+    n_suppressed: int = 0
 
     @property
     def kind(self) -> str:
@@ -276,7 +276,7 @@ class TrajectoryAnswers(Answers):
         share, n_patients = min(self.losses) + HALF_STEP, int(self._pairs.patients.sum())
         suppressed = floor(self.frame.height * share / (1 - share)) if share < 1 else n_patients
         upper = min(n_patients, found.upper + suppressed)
-        return CountBounds(found.lower, found.expected, upper + self.n_left_out)
+        return CountBounds(found.lower, found.expected, upper + self.n_suppressed)
 
     @cached_property
     def _pairs(self) -> ReleasedPairs:
@@ -304,7 +304,7 @@ def of_terms(
     from cloister.shapes.generalization.verify.recheck import GeneralizationChecker
 
     released = GeneralizationChecker().read_files(folder, manifest).released
-    return TermAnswers(released, manifest.utility.suppressed_codes > 0, most_left_out(manifest.records.suppressed))
+    return TermAnswers(released, manifest.utility.suppressed_codes > 0, most_suppressed(manifest.records.suppressed))
 
 
 def of_chunks(
@@ -323,8 +323,8 @@ def of_trajectories(
     known = {
         name: parse_hierarchy(getattr(settings, f"{name}_hierarchy")) for name, kind in kinds.items() if kind != "file"
     }
-    losses, left_out = manifest.utility.exact, manifest.records.suppressed
-    return TrajectoryAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, losses, left_out)
+    losses, n_suppressed = manifest.utility.exact, manifest.records.suppressed
+    return TrajectoryAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, losses, n_suppressed)
 
 
 def of_table(
@@ -334,8 +334,8 @@ def of_table(
     specs = manifest.settings.hierarchies
     quasi = {name: column.hierarchy for name, column in manifest.quasi_identifiers.items()}
     known = {name: parse_hierarchy(specs[name]) for name, kind in quasi.items() if kind != "file"}
-    left_out = most_left_out(manifest.records.suppressed)
-    return TableAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, left_out, manifest.averages())
+    n_suppressed = most_suppressed(manifest.records.suppressed)
+    return TableAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, n_suppressed, manifest.averages())
 
 
 def _texts(folder: Path, manifest: "TableManifest | TrajectoriesManifest") -> pl.DataFrame:

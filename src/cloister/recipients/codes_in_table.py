@@ -133,7 +133,7 @@ class CodesInTable(Answers):
         return found.sort(away, "code_lower", "code", descending=[True, True, False])
 
     def _rows_by_code(self, asked: Iterable[Sequence[str]], outcome: Range) -> Iterator[tuple[object, ...]]:
-        size, unseen = self.groups[1], self.table.left_out
+        size, unseen = self.groups[1], self.table.n_suppressed
         no_outcome = Range(size - outcome.upper, size - outcome.expected, size - outcome.lower)
         for codes in asked:
             held = self.held(codes)
@@ -149,7 +149,7 @@ class CodesInTable(Answers):
         return reduce(and_, met, Meeting(every, every, every.astype(np.float64)))
 
     def _both(self, held: Range, met: Meeting) -> CountBounds:
-        return joint(held, self._per_group(met), self.groups[1], self.table.left_out)
+        return joint(held, self._per_group(met), self.groups[1], self.table.n_suppressed)
 
     def _per_group(self, met: Meeting) -> Range:
         """Return how many patients of each group meet a condition on their rows."""
@@ -260,9 +260,9 @@ class ClassTermAnswers(CodesInTable):
         share = np.ones(n)
         np.multiply.at(share, rows, chances[of])
         there = np.append(np.bincount(where.of_class[terms], asked, where.n_classes), -1)[where.class_of_row]
-        is_told = there == len(codes)
-        has_all = (found == there) & (is_told | self.may_suppress)
-        return Meeting.of(has_all & is_told & (coarse == 0), has_all, np.where(is_told, share, 0.0))
+        is_complete = there == len(codes)
+        has_all = (found == there) & (is_complete | self.may_suppress)
+        return Meeting.of(has_all & is_complete & (coarse == 0), has_all, np.where(is_complete, share, 0.0))
 
     @cached_property
     def _terms(self) -> "TermRows":

@@ -24,7 +24,7 @@ Asked: TypeAlias = tuple[str, Wanted] | tuple[str, Wanted, str]
 """A code, and an age or ages, None for any age; and perhaps a detail."""
 
 Region: TypeAlias = tuple[tuple[Part, ...], ...]
-"""Codes, ages and details, none of which overlap; no age stands for any, and no detail."""
+"""Disjoint sets of codes, ages and details; without an age, any age counts, and likewise without a detail."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

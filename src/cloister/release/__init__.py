@@ -1,1 +1,1 @@
-"""What a release says of itself, as types: facts, no prose. A shape declares its own sections beside these."""
+"""Types for the manifest of a release: facts, no prose. Each shape declares further sections."""

@@ -48,7 +48,7 @@ def codebook_of(rows: Iterable[Row], types: Mapping[str, Type] | None = None) ->
     open label such as ``[9.5, 10)``, and a decimal counts as the whole number below it where the ends of a closed label
     are whole. What is open on a side, is missing or is ``*`` has no bound there.
 
-    ``types``: of columns that have no labels, or whose labels must not be taken for numbers
+    ``types``: types of columns that have no labels, or whose labels must not be read as numbers
     """
     frame = pl.DataFrame(list(rows), schema=dict.fromkeys(COLUMNS[:6], pl.String), orient="row")
     parts = [
@@ -111,18 +111,18 @@ def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
     """Return the codebook rows of one column, with its type, and with order and bounds of its labels."""
     hierarchy, labels = rows["hierarchy"][0], rows["label"].to_list()
     lists = {one: read_list(one) for one in rows.filter(pl.col("meaning") == MEANING_OF_LIST)["label"]}
-    said = {one for label in labels for one in lists.get(label, (label,))} - {None, "*"}
+    informative = {one for label in labels for one in lists.get(label, (label,))} - {None, "*"}
     ends: dict[str, Bounds | None] = {}
     if kind is None and hierarchy not in OF_CODES:
-        ends = {label: bounds_of(label, is_date=hierarchy == "date") for label in said}
+        ends = {label: bounds_of(label, is_date=hierarchy == "date") for label in informative}
         if hierarchy == "file" and rows["level"][0] != "0":  # a group may be called by a number, which bounds nothing
             ends = {label: None if _AS_RECORDED.fullmatch(label) else found for label, found in ends.items()}
         if hierarchy in TYPED:
             kind = TYPED[hierarchy]
-        elif said and None not in ends.values():
+        elif informative and None not in ends.values():
             kind = "number"
         else:
-            kind, ends = "boolean" if said and said <= {"true", "false"} else "text", {}
+            kind, ends = "boolean" if informative and informative <= {"true", "false"} else "text", {}
     for label, values in lists.items() if ends else ():  # of numbers, which all have ends
         ordered = sorted((own for value in values if (own := ends[value])), key=_place)
         ends[label] = ordered[0][0], ordered[-1][1]

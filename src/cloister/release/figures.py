@@ -32,7 +32,7 @@ Figures = dict[str, Any]
 class Counted:
     """The number of records or patients with each label of a column."""
 
-    # file, column: where it stands
+    # file, column: the file and the column with the label
     file: str
     column: str
     of: str  # what is counted: records, patients, pairs or claims

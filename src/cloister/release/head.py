@@ -166,7 +166,7 @@ UNBOUND_REPORT = (
 """What cannot be checked of a release of that schema: its name, and why."""
 
 CLUSTERS = "clusters.json"
-"""Disassociated code sets; the data file beside them is ``data.csv``."""
+"""The file of disassociated code sets, next to the data file ``data.csv``."""
 
 ATTRIBUTES = "attributes.csv"
 """What is known of patients besides their trajectories, one row a patient, under the released ids."""

@@ -1,7 +1,7 @@
 """Masking of counts below k: the count, and all numbers from which it could be computed, are hidden.
 
-To mask a small count (primary suppression) is not enough where others are published beside it: a total less what is
-published of its parts gives it back. Then the total is withheld, too (complementary suppression).
+Masking a small count (primary suppression) is not enough if a total and the other counts are published: their
+difference is the masked count. Then the total is withheld, too (complementary suppression).
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ def below(bound: int) -> str:
     return f"<{bound}"
 
 
-def masked_total(released: int, left_out: int | str) -> int | str:
+def masked_total(released: int, suppressed: int | str) -> int | str:
     """Return the total number of records; if the number of suppressed records is masked, the total is masked too."""
-    return left_out + released if isinstance(left_out, int) else below(released + int(left_out[1:]))
+    return suppressed + released if isinstance(suppressed, int) else below(released + int(suppressed[1:]))
 
 
 def mask_small_count(count: int, k: int, patients: int | None = None) -> int | str:

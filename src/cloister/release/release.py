@@ -123,7 +123,7 @@ class Release(ABC):
         return sorted({*super().__dir__()} - STEPS)
 
     def report(self) -> ReportPage:
-        """Return the report as the release folder will have it, but for what only its files tell: hashes, an attack."""
+        """Return the report of the release folder, without the parts that need its files: hashes, an attack."""
         figures = figures_of(self.derived.report_counts(), self.manifest.created)
         return ReportPage(render_report(self.manifest, figures))
 

@@ -152,7 +152,7 @@ LEFT, TOP, WIDE, HIGH = 76, 24, 400, 260
 PICTURE_WIDTH, PICTURE_HEIGHT = LEFT + WIDE + 24, TOP + HIGH + 44
 STEPS = tuple(digit * 10.0**power for power in range(-2, 9) for digit in (1, 2, 5))
 LONGEST, LETTER, CLOSE = 30, 6, 10
-"""Letters beside a point at most, how wide one is, and how near to a name points are that are named with it."""
+"""The most letters of a name next to a point, the width of one, and the distance within which points share a name."""
 
 MOST_NAMES = 40
 """Pictures of more points name those of the frontier only."""

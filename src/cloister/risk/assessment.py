@@ -251,8 +251,7 @@ def known_of(
 
     Parameters
     ----------
-    columns : at least one; a missing value is a value of its own beside others, and an event without any is known by
-        nobody
+    columns : at least one; a missing value is a value of its own, but nobody knows an event of which all are missing
     cells : (n_patients,) number of each patient's quasi-identifiers, where attackers know those too
     """
     some = events.filter(~pl.all_horizontal(pl.col(column).is_null() for column in columns))

@@ -35,10 +35,10 @@ LARGEST_SET = 24
 MOST_TRIED = 24  # columns that a set may grow by: those that remove most by themselves
 MOST_COMBINED = 100  # columns of a linear combination: those that explain most by themselves
 LEAST_RECORDS = 30  # from fewer nothing follows
-SAMPLE = 20_000  # records by which sets are found; what they undo is counted over all
+SAMPLE = 20_000  # records in the search for sets; their effect is counted over all records
 PREVIEWED = 5_000  # records that are examined before anything is generalized
 FEW_KINDS = 40  # a column of no more values is also read as so many dummies
-OUTSIDE = 0.95  # share of the predictions that are no further off than what a predicted number stands for
+OUTSIDE = 0.95  # share of the predictions whose error is within the reach of a prediction
 
 
 @dataclass(frozen=True)
@@ -423,7 +423,7 @@ def _linear(target: _Target, features: Floats) -> Floats:
 
 
 def _count_below(target: _Target, predicted: Floats, classes: Numbers, k: int) -> int:
-    """Return how many records are predicted right with fewer than k of their class beside the prediction."""
+    """Count records that are predicted correctly and have fewer than k records of their class near the prediction."""
     errors = target.errors(predicted)
     reach = float(np.quantile(errors, OUTSIDE)) if target.is_number else 0.0
     reach = reach if target.is_number and reach < np.ptp(target.value) else 0.0

@@ -198,10 +198,10 @@ def repeated_patients(
 ) -> list[DisclosiveColumn]:
     """Return the omitted columns that show that patients have several records.
 
-    Such a column has many values, some of them in several records, and is called after patients; or records of the same
-    value agree, as those of one person do, in two quasi-identifiers of which neither says the other. A ZIP code says
-    the county, a birth date the age in years and in groups: those are one thing said. Numbers with decimals, weights of
-    a survey and what equal quasi-identifiers determine distinguish no patients.
+    Such a column has many values, some of them in several records. Its name refers to patients; or records with the
+    same value agree in two quasi-identifiers, as those of one person do, neither of which determines the other. (A ZIP
+    code determines the county, and a birth date the age in years and in groups; these count as one.) Numbers with
+    decimals, weights of a survey, and columns that equal quasi-identifiers determine do not distinguish patients.
     """
     many = {}
     for name, values in columns.items():
@@ -210,7 +210,11 @@ def repeated_patients(
             many[name] = values
     quasi = [*quasi_identifiers] if many else []
     classes = number_rows(quasi) if quasi else None
-    many = {name: values for name, values in many.items() if is_named_patient(name) or _may_tell(name, values, classes)}
+    many = {
+        name: values
+        for name, values in many.items()
+        if is_named_patient(name) or _may_distinguish(name, values, classes)
+    }
     ordered = [order_values(one) for one in quasi] if many else []
     compared = _QuasiIdentifiers([*map(prepare_values, ordered)], [*map(_groups, ordered)])
     return [
@@ -248,10 +252,10 @@ def _groups(values: pl.Series) -> Numbers:
     return groups if step == 1 else np.where((groups + 1) % step == 0, groups, -1)
 
 
-def _may_tell(name: str, values: pl.Series, classes: Numbers | None) -> bool:
-    """Whether a column may distinguish patients although its name does not say so.
+def _may_distinguish(name: str, values: pl.Series, classes: Numbers | None) -> bool:
+    """Return whether a column may distinguish patients, whatever its name.
 
-    Not a weight of a survey, nor where more than one in twenty values is a number with decimals.
+    A weight of a survey does not, nor does a column of which more than one in twenty values has decimals.
     """
     decimals = values.drop_nulls().cast(pl.String).str.contains(r"^[+-]?[0-9]*\.[0-9]*[1-9]")
     is_number = is_named_survey_weight(name) or int(decimals.sum()) > GROUPS * len(decimals)

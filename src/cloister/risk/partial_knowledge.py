@@ -28,8 +28,8 @@ Integers = NDArray[np.int64]
 Random = np.random.Generator
 
 DRAWS = 10_000  # sets that are drawn for a mean
-SEARCHED = 1_000  # records that are searched for a telling set
-WORK = 3_000_000  # records that are looked at in the search for one record's most telling set before it is given up
+SEARCHED = 1_000  # records that are searched for an identifying set
+WORK = 3_000_000  # records to examine in the search for the most identifying set of a record before giving up
 AT_ONCE = 1_000
 NORMAL = 1.959963984540054  # of a normal variable, 95 % lie within so many standard deviations
 
@@ -124,9 +124,9 @@ def _supports_of_draws(sets: ItemSets, postings: ItemRecords, records: Integers,
         sizes = sets.offsets[some + 1] - sets.offsets[some]
         order = random.random((some.size, int(sizes.max())))
         order[np.arange(order.shape[1]) >= sizes[:, None]] = 2.0
-        taken = np.argsort(order, axis=1)[:, :m]
-        there = np.arange(taken.shape[1]) < np.minimum(sizes, m)[:, None]
-        wanted = sets.items[np.where(there, taken + sets.offsets[some][:, None], 0)][there]
+        chosen = np.argsort(order, axis=1)[:, :m]
+        there = np.arange(chosen.shape[1]) < np.minimum(sizes, m)[:, None]
+        wanted = sets.items[np.where(there, chosen + sets.offsets[some][:, None], 0)][there]
         offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, m))])
         parts.append(supports(sets, postings, offsets, wanted))
     return np.concatenate(parts)
@@ -144,11 +144,11 @@ class KnowledgeRisk:
     ----------
     exact : whether every set was counted; else shares are estimates with an interval of 95 %
     records_unique, records_below_k : share of the records with a set of items that nobody else has, or fewer than k
-        records have: what the attacker finds who knows the most telling items
+        records have: the risk from an attacker who knows the most identifying items
     chance_unique, chance_below_k : mean over the records of the share of their sets that nobody else has, or fewer than
-        k records have: what the attacker finds who knows any items
+        k records have: the risk from an attacker who knows random items
     sets_unique, sets_below_k : share of the distinct sets of m items that one record has, or fewer than k have
-    undecided : records for which the search for a telling set was given up; the intervals allow for them
+    undecided : records for which the search for an identifying set was given up; the intervals allow for them
 
     References
     ----------
@@ -180,7 +180,7 @@ class PartialKnowledge:
 
 @dataclass(frozen=True)
 class _CountedSets:
-    """What the sets of up to m items of each record tell, as counted."""
+    """Counts of the sets of up to m items of each record."""
 
     m: int
     least: Integers  # (n_records,) records that hold the rarest set of each

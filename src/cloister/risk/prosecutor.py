@@ -187,9 +187,9 @@ def _snb(sample: Sample, f: int, a: float, p: float) -> float:
 
 
 def _zayatz(sample: Sample) -> Numbers:
-    """By Bayes' rule, the classes of the population being spread over sizes as those of the sample are.
+    """Apply Bayes' rule; assume that class sizes in the population have the same distribution as in the sample.
 
-    People are taken to be sampled one by one with the same probability; Zayatz draws a sample of fixed size.
+    Each person is assumed to be sampled independently with the same probability; Zayatz draws a sample of fixed size.
     """
     from scipy.special import gammaln
 

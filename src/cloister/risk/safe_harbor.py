@@ -112,7 +112,7 @@ def look_for_identifiers(
     Parameters
     ----------
     counted : the values of each column, where they were counted before
-    census : of which lists of small ZIP areas are taken: ``2000``, ``2010`` or ``both``
+    census : the census whose lists of small ZIP areas are used: ``2000``, ``2010`` or ``both``
     """
     areas = small_areas(census)
     year = (today or datetime.date.today()).year
@@ -210,14 +210,14 @@ def _old(column: str, values: Values, year: int) -> Iterator[Found]:
 
 
 def _from_name(column: str, values: Values, found: set[str]) -> Iterator[Found]:
-    """What the name of a column says, where its values have not said it already, or deny it."""
-    said = what_a_name_says(column)
-    if said is None or said.letter in found:
+    """Yield the identifier that the name of a column suggests, unless its values show it already, or rule it out."""
+    suggested = what_a_name_says(column)
+    if suggested is None or suggested.letter in found:
         return
-    if said.letter == "C":  # years or durations are no dates
+    if suggested.letter == "C":  # years or durations are no dates
         is_none = is_named_birth_year(column) or (values.are_numbers and not {"day", "month"} & set(words_of(column)))
     else:  # nor are three digits, of areas large enough, a place
-        is_place = said.letter == "B" and is_named_zip(column)
+        is_place = suggested.letter == "B" and is_named_zip(column)
         is_none = is_place and not values.n_where(values.texts.str.count_matches(r"\d") > len("000"))
     if not is_none:
-        yield said.letter, "the name of the column", values.n_records, "likely" if said.strong else "possible"
+        yield suggested.letter, "the name of the column", values.n_records, "likely" if suggested.strong else "possible"

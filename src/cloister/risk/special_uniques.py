@@ -112,8 +112,8 @@ def separation_of(grouped: GroupedRecords) -> Separation:
 def find_special_uniques(grouped: GroupedRecords, largest: int, threads: int = 1) -> SpecialUniques:
     """Find minimal sample uniques of up to ``largest`` columns, and measure how well column sets distinguish records.
 
-    Sets of columns are gone through by size. What is unique by a part of a set is unique by the set: such records
-    need not be looked at again, and what else stands alone is a minimal sample unique.
+    Go through the sets of columns by size. A record that is unique by a subset is unique by the set, and need not be
+    examined again. Any other record that is unique by the set is a minimal sample unique.
     """
     names, records = grouped.columns, grouped.n_records
     by_size, of_columns = [0] * largest, [0] * len(names)
@@ -160,8 +160,8 @@ def _level(
 
     def look(columns: Combination) -> _Looked:
         covered = np.zeros(grouped.sizes.size, dtype=np.bool_)
-        for left_out in range(size if size > 1 else 0):
-            covered |= below[columns[:left_out] + columns[left_out + 1 :]]
+        for omitted in range(size if size > 1 else 0):
+            covered |= below[columns[:omitted] + columns[omitted + 1 :]]
         alone = np.empty_like(covered)
         separated = stand_out(grouped.cells, np.array(columns), covered, alone)
         return columns, covered, alone, (separated.n_classes, separated.pairs)

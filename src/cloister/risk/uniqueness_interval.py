@@ -1,9 +1,9 @@
 """An interval for population uniqueness: several estimators, and a bootstrap of the class sizes over each.
 
 A sample of few people does not determine how many of them are unique in the population, and estimators err in opposite
-directions. Zayatz's is too high: the population's classes are taken to be as small as those of the sample. Ewens'
-formula is mostly too low: its number of classes grows with the logarithm of the people only. Pitman's and the slide
-negative binomial are between them.
+directions. Zayatz's is too high: it assumes that the classes of the population are as small as those of the sample.
+Ewens' formula is mostly too low: its number of classes grows with the logarithm of the people only. Pitman's and the
+slide negative binomial are between them.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Best-first over boxes of transformations, each decided by its corners: for losses that only measuring tells.
+"""Best-first over boxes of transformations, each decided by its corners: for losses that must be measured.
 
 References
 ----------
@@ -125,7 +125,7 @@ def optimal_by_corners(
             corners.measure(next(descents(problem)).levels)
         while boxes and not run.is_too_dear(boxes[0][0]):
             halves = [(corners.measure(half[0]).bound, half) for half in corners.take_apart(boxes[0][1])]
-            heapq.heappop(boxes)  # only now: a box that is not taken apart in time is not decided
+            heapq.heappop(boxes)  # only now: a box that is not split in time is not decided
             for half in halves:
                 heapq.heappush(boxes, half)
     except TimeIsUp:

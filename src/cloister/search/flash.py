@@ -122,7 +122,7 @@ class _Flash:
             found |= QUALITY
         self._properties.note(levels, found)
         if not found & EXCLUDED:
-            # No property in the stores tells that this transformation was measured, as one does of those excluded.
+            # No stored property marks this transformation as measured; excluded ones have such a property.
             self._properties.note_measured(levels)
         return found & EXCLUDED
 

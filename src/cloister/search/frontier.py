@@ -266,12 +266,12 @@ def project_problem(problem: SearchProblem, attributes: NDArray[np.int64]) -> Se
 
 
 def _loss(problem: SearchProblem, terms: float) -> float:
-    """The loss that a sum of terms stands for."""
+    """Return the loss from a sum of terms."""
     return math.expm1(terms) if problem.task.costs.geometric else terms
 
 
 def _dealt(problem: SearchProblem, n_groups: int) -> list[NDArray[np.int64]]:
-    """Deal the attributes into groups that tell about as many records apart: by entropy, there and back."""
+    """Deal the attributes into groups that distinguish about equally many records: by entropy, there and back."""
     task, entropy = problem.task, []
     for codes in task.rows.codes:
         share = np.bincount(codes, weights=task.rows.records) / task.threshold.n_records

@@ -279,7 +279,7 @@ def order_of(problem: SearchProblem) -> Order:
     first, second = np.zeros(shape), np.zeros(shape)
     for j, (low, high) in enumerate(zip(lowest, highest, strict=True)):
         for level in range(low, high + 1):
-            # An attribute of one level tells no two transformations apart: 0 of it, whatever it is divided by.
+            # An attribute of one level distinguishes no two transformations: it is 0, whatever the divisor.
             first[j, level] = (level - low) / max(1, high - low)
             second[j, level] = 1.0 - problem.distinct(j, level) / problem.distinct(j, low)
     return Order(first, second)

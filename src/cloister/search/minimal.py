@@ -231,7 +231,7 @@ def samarati(problem: SearchProblem, *, time_limit: float | None = None, report:
     """Find the best transformation of the lowest rank with a safe transformation, by binary search over ranks.
 
     *Guarantee*: without a time limit, no safe transformation has a lower rank, and none of that rank is better. A
-    transformation of a higher rank may lose less, whatever the loss, so the result is never said to be optimal. With a
+    transformation of a higher rank may lose less, whatever the loss, so the result never claims to be optimal. With a
     time limit, the best transformation measured. Cost: about as many measurements as the ranks that are looked at have
     transformations.
     """

@@ -3,8 +3,8 @@
 The lattice is one box at first. A worker takes the box of the lowest bound and searches it depth first for a bounded
 amount of work; what it leaves undone goes back as smaller boxes. The lowest bound among the boxes left is a proven
 lower bound on the loss of every safe transformation, so a search that is stopped early still says how much could be
-missing. Where the first box is not decided at once, greedy descents run beside the proof for a good transformation
-early on.
+missing. If the first box is not decided at once, greedy descents run in parallel with the proof to find a good
+transformation early.
 
 References
 ----------
@@ -168,7 +168,7 @@ def optimal_by_rules(
 
     A box is refuted where its upper transformation shows that all of them suppress too much; first the lower end of
     each attribute is raised to where that is not so. What the rules ask of class sizes at least is refuted box by box,
-    as in `optimal`. A box whose transformations cannot be told apart by class sizes is decided by its corners: if the
+    as in `optimal`. If class sizes cannot distinguish the transformations of a box, its corners decide it: if the
     lower one suppresses no more than must be suppressed throughout, it is the best of the box. Otherwise it is cut in
     two.
 
@@ -194,7 +194,7 @@ def optimal_by_rules(
     bound, projected, spent, bounds = None, 0.0, 0.0, projected_bounds(problem)
     while (box := frontier.pop()) is not None:
         if time_limit is not None and time.perf_counter() - started > time_limit:
-            # Boxes are taken lowest bound first, so that no box left has a lower one than this.
+            # Boxes are processed lowest bound first, so no remaining box has a lower one.
             bound = min(max(box.bound, projected), frontier.least)
             break
         checker.take(box)

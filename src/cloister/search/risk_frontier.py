@@ -21,7 +21,7 @@ def risk_frontier(problem: SearchProblem) -> list[Candidate]:
     *Guarantee*: every transformation of the lattice is beaten by one that is returned, or alike in both figures, or is
     returned. Classes only grow with the levels and so does the loss, which is a mean of the columns' losses: a box of
     transformations whose coarsest has no larger classes than one that loses no more is omitted whole. Cost: of the
-    order of the transformations on the frontier and beside it, counted once each (350 of the 6,480 of adult).
+    order of the transformations on the frontier and next to it, counted once each (350 of the 6,480 of adult).
 
     Source: Xia, Heatherly, Ding, Li, Malin (2015), "R-U policy frontiers for health data de-identification".
     """

@@ -130,7 +130,7 @@ class SearchRun:
         self._started = time.perf_counter()
         self._deadline = math.inf if time_limit is None else self._started + time_limit
         self._report = report
-        # An evaluator looks at more than class sizes, which is all that a grouping of rows tells.
+        # An evaluator needs more than class sizes, and a grouping of rows gives only these.
         self._measure = RollUp(problem).measure if rolls_up and problem.evaluator is None else problem.measure
         self._winners: list[Candidate] = []
         self._seconds_to_best = 0.0

@@ -52,7 +52,7 @@ class Help:
     """The help text of a setting on the command line."""
 
     text: str
-    metavar: str | None = None  # what stands for its value; the type if None
+    metavar: str | None = None  # the placeholder of its value; the type if None
     option: str = ""
     typed: Kind = None  # what a word is read as, if not as the type of the field
     shown: str | None = None  # the default in words, where the field says None
@@ -136,7 +136,7 @@ OF_MANY = (
     "missing", "delimiter", "encoding", "date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates",
     "row_index", "missing_as", "as_json", "quiet", "verbose",
 )  # fmt: skip
-"""What stands last where many commands have it."""
+"""Settings that many commands have; these are listed last."""
 
 
 _READ: dict[type, tuple[Setting, ...]] = {}
@@ -146,8 +146,8 @@ _READ: dict[type, tuple[Setting, ...]] = {}
 def settings_of(record: type) -> tuple[Setting, ...]:
     """Return the settings declared by a record, in the order of help and pages.
 
-    ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first, and
-    what many commands have last.
+    ``placed`` of the record names settings that come right before another one. All other settings keep the order of
+    their declaration, inherited ones first; those that many commands have come last.
     """
     if record in _READ:
         return _READ[record]

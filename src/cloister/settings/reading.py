@@ -94,14 +94,14 @@ class ReadingWords:
         check_settings(ReadingWords, vars(self))
 
     @property
-    def said(self) -> dict[str, object]:
-        """The settings that say something."""
+    def non_default(self) -> dict[str, object]:
+        """The settings that differ from their defaults."""
         return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) not in ((), one.default)}
 
     @property
     def cleaning(self) -> list[str]:
         """Names of those that change what is read of the cells and lines of a file."""
-        return [name for name in CLEANING if name in self.said]
+        return [name for name in CLEANING if name in self.non_default]
 
 
 KEYS = tuple(HowRead.__annotations__)
@@ -126,7 +126,7 @@ WORDS = {
     "dd": ("%d", "[0-9]{2}"),
     "d": ("%d", "[0-9]{1,2}"),
 }
-"""What a word stands for, and the text of it."""
+"""The directive of each word of a date format, and the pattern of its text."""
 
 TIMES = {"hh:mm:ss": "%H:%M:%S", "hh:mm": "%H:%M"}
 DIRECTIVES = {

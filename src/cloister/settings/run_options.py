@@ -95,7 +95,7 @@ class ReleaseOptions(RunOptions):
     seed: Annotated[int, SEED] = 0
     engine: str = "auto"
     placed: ClassVar[Mapping[str, str]] = {"query": "missing", "engine": "missing"}
-    """What stands before which other setting, as people see them; see `settings_of`."""
+    """Settings that are shown right before another one; see `settings_of`."""
 
 
 @dataclass(frozen=True, kw_only=True)

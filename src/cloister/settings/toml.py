@@ -81,13 +81,13 @@ def parse_section(content: Content, kind: type[T], name: str | NamedSetting, ins
         return made
     except ValidationError as error:
         found: Sequence[Content] = error.errors(include_url=False, include_input=False)
-    # a key that is misspelt is both unknown and missing: the word that is there tells more
+    # a misspelt key is both unknown and missing: report the unknown word, which is more helpful
     first = next((problem for problem in found if problem["type"] in UNKNOWN), found[0])
     raise _refusal(first, kind, name, inside)
 
 
 def _refusal(problem: Content, kind: Kind, name: str | NamedSetting, inside: Sequence[str]) -> InputError:
-    """Say in our words what is wrong: only the place, the kind and the words that are allowed are taken over."""
+    """Describe the problem in our words: use only its location, its kind and the allowed words."""
     keys = [str(part) for part in problem["loc"]]
     section, known, allowed, by_name = _place(keys, kind)
     file = name if isinstance(name, str) else None

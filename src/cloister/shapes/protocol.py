@@ -134,7 +134,7 @@ class Protection(ABC):
 class Shape(Protocol[Options, Read]):
     """A shape of data, with its reading, checks and protection."""
 
-    reading: tuple[str, ...]  # settings by which data are read, beside their place
+    reading: tuple[str, ...]  # settings that control how data are read, other than the path
     usual_grid: Mapping[str, Sequence[str]]  # values by key that are compared where no grid is given
 
     def check(self, options: Options) -> None:

@@ -27,7 +27,7 @@ class ShapeEntry:
     work: str
     title: str  # such data, in words
     sources: tuple[str, ...] = ("source",)
-    # options of `verify` and `attack` that say something of such a release, beside those of every release
+    # options of `verify` and `attack` for releases of this shape, in addition to those for every release
     verified_by: tuple[str, ...] = ("crosswalk",)
 
     @cached_property

@@ -75,12 +75,12 @@ def _table(people: People) -> SourceRecords:
 
 
 def _patients(people: People) -> SourceRecords:
-    """One row a patient, of whom claims tell the rest; where no day of birth is known, the first of month or year."""
+    """Return one row per patient; if the day of birth is unknown, use the first of the month or year."""
     births = people.dates_of(BIRTH)
     frame = people.frame.select(ID, births["start"].cast(pl.String).alias(BIRTH), _sex())
     whole = int((births["start"].is_not_null() & ~births["whole"]).sum())
-    taken = (f"{whole:,} dates of birth without a day were taken as the first of the month or year",) if whole else ()
-    return SourceRecords(frame, notes=(*people.notes, *taken))
+    rounded = (f"{whole:,} dates of birth without a day were taken as the first of the month or year",) if whole else ()
+    return SourceRecords(frame, notes=(*people.notes, *rounded))
 
 
 def _sex() -> pl.Expr:
@@ -113,8 +113,8 @@ def _with_ages(conditions: SourceRecords, people: People) -> SourceRecords:
     return replace(conditions, frame=pairs.unique(maintain_order=True))
 
 
-def _others(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:
-    return [name for name in frame.columns if name not in (*taken, AGE, FILE, ROW)]
+def _others(frame: pl.DataFrame, used: Sequence[str]) -> list[str]:
+    return [name for name in frame.columns if name not in (*used, AGE, FILE, ROW)]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import polars as pl
 
 from cloister.io.codes import WHOLE_DATE
 
-FILE, ROW = "\0file", "\0row"  # Columns that say where a record stands; no column that is read has such a name
-AGE = "\0age"  # The column of ages in completed years, where a system tells one in place of a date
+FILE, ROW = "\0file", "\0row"  # Columns with the location of a record; no column of the input has such a name
+AGE = "\0age"  # The column of ages in completed years, if a system has it in place of a date
 ID, BIRTH, SEX, CODE, DATE, END = "patient_id", "birth_date", "sex", "code", "date", "end_date"
 RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"  # A date without hyphens
 
@@ -21,7 +21,7 @@ def parse_dates(text: pl.Series) -> pl.DataFrame:
     -------
     pl.DataFrame
         ``start``, the day, or the first one of the month or year; null where missing. ``whole``, whether the day is
-        told. ``odd``, whether there is something that is no date.
+        known. ``odd``, whether the text is not a date.
 
     Examples
     --------

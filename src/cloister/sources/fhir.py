@@ -1,7 +1,7 @@
 """FHIR R4, one resource a line as Bulk Data exports it, or in Bundles: Patient, Condition, Encounter, Claim, Procedure.
 
-Codes come in two columns. ``code`` is that of SNOMED, ``icd_code`` that of ICD; where one is not given, the other
-stands there, or the first of any coding. Claims have those of ICD first: each Claim with what it refers to, or where
+Codes come in two columns. ``code`` has the code of SNOMED, ``icd_code`` that of ICD; if one is missing, the column has
+the other code, or the first of any coding. Claims have those of ICD first: each Claim with what it refers to, or where
 there are none each Encounter with what belongs to it.
 
 References
@@ -244,7 +244,7 @@ def _by_visit(records: Coded, encounters: Mapping[str, _Resource]) -> Mapping[st
 def _row(
     patient: str | None, period: Texts, codes: Sequence[Texts], visit: _Resource | None, provider: str | None
 ) -> Row:
-    """What is told of a claim: diagnoses and procedures once each, the first of them apart."""
+    """Return the row of a claim: diagnoses and procedures once each, the first in a column of its own."""
     cells: list[str | None] = [patient, period[0], period[1] or period[0]]
     for some in codes:
         each = list(dict.fromkeys(code for code in some if code is not None))
@@ -254,7 +254,7 @@ def _row(
 
 
 def _at(value: Json, *path: str | int) -> Json:
-    """What stands at a path of keys and places in a JSON value; None where nothing does."""
+    """Return the value at a path of keys and indexes in a JSON value; None if there is none."""
     for step in path:
         if isinstance(step, str):
             value = value.get(step) if isinstance(value, dict) else None

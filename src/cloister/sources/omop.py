@@ -171,7 +171,7 @@ def _visits(files: Files) -> pl.DataFrame:
 
 
 def _concepts(files: Files, wanted: str, *, needed: bool = False) -> pl.DataFrame:
-    """CONCEPT: each id with one of its columns; the concept that stands for none is omitted."""
+    """Read CONCEPT: each id with one of its columns, without the concept that means "none"."""
     found = files.table("concept", ("concept_id", wanted), may_lack=not needed)
     own = _numbers(found).filter(pl.col("concept_id").is_not_null() & (pl.col("concept_id") != NO_CONCEPT))
     return own.select("concept_id", wanted).unique("concept_id", keep="first", maintain_order=True)
@@ -198,7 +198,7 @@ def code_hierarchy(files: Files, codes: Sequence[str]) -> FileHierarchy:
     """Return the hierarchy of codes by CONCEPT_ANCESTOR, within the vocabulary that has most of them.
 
     That table is a graph, a hierarchy a tree: of several direct ancestors, the one with the smallest concept id is
-    taken. Levels count from the root, so that labels of a level are equally deep; a code that is less deep than others
+    used. Levels count from the root, so that labels of a level are equally deep; a code that is less deep than others
     is its own label until they meet. A concept without ancestors is directly below ``*``.
 
     Source: OHDSI, OMOP Common Data Model v5.4, CONCEPT and CONCEPT_ANCESTOR, as Athena exports them.

@@ -65,15 +65,17 @@ class SourceRecords:
         again = ids.is_not_null() & ~ids.is_first_distinct()
         self.refuse(again, f"the id of {what} that is there already", "Leave one of each there")
 
-    def without(self, left_out: pl.Series, why: str) -> "SourceRecords":
+    def without(self, is_omitted: pl.Series, why: str) -> "SourceRecords":
         """Omit records, and add a note on their number."""
-        left_out = left_out.fill_null(value=False)
-        return SourceRecords(self.frame.filter(~left_out), self.unit, self.notes).with_note(int(left_out.sum()), why)
+        is_omitted = is_omitted.fill_null(value=False)
+        return SourceRecords(self.frame.filter(~is_omitted), self.unit, self.notes).with_note(
+            int(is_omitted.sum()), why
+        )
 
     def with_note(self, count: int, why: str) -> "SourceRecords":
         """Add a note on the number of omitted records."""
-        said = f"{count:,} {self.unit}s were" if count > 1 else f"1 {self.unit} was"
-        return replace(self, notes=(*self.notes, f"{said} left out: {why}")) if count else self
+        counted = f"{count:,} {self.unit}s were" if count > 1 else f"1 {self.unit} was"
+        return replace(self, notes=(*self.notes, f"{counted} left out: {why}")) if count else self
 
     def refuse_of_others(self, owner: pl.Series, named: str) -> None:
         """Refuse records that refer to something of another patient.

@@ -73,7 +73,7 @@ def _claims(files: Files) -> pl.DataFrame:
 
 
 def _whole(claims: pl.DataFrame) -> pl.DataFrame:
-    """Claims with the segments of each together, and its codes once; a claim without an id stands alone."""
+    """Merge the segments of each claim, and list its codes once; a claim without an id is not merged."""
     key = (CLAIM, "place_of_service")
     repeated = pl.col(CLAIM).is_not_null() & pl.struct(key).is_duplicated()
     again = claims.filter(repeated)

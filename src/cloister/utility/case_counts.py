@@ -10,7 +10,7 @@ Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for e
 Journal of Biomedical Informatics 50, section 3.3 (ARE, MRE) and section 6.5 (intervals of MRE). A query is answered by
 records that hold *all* of its codes; a constraint is matched by records that hold *at least one*. Terrovitis,
 Liagouris, Mamoulis, Skiadopoulos (2012), PVLDB 5(10), section 7 (tKd, relative error of pairs). Loukides,
-Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.B (a term stands for any non-empty subset of its codes) and
+Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.B (a term represents any non-empty subset of its codes) and
 section V.B (queries).
 """
 

@@ -37,7 +37,7 @@ LEAST_INFORMATION = 1e-12
 """Information a record that is no more than rounding: the column has one value."""
 
 LEAST_DIVERGENCE = 0.01
-"""Divergence in nats of records nearly spread evenly over their domain: as a share of less, rounding would tell."""
+"""Divergence in nats of records spread nearly evenly over their domain; shares of smaller ones are rounding errors."""
 
 
 class LossAndBound(NamedTuple):

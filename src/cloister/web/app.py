@@ -298,7 +298,7 @@ def status_of(error: CloisterError) -> int:
 
 
 def _answer(visit: RequestContext, module: str, name: str, shapes: Sequence[str] | None) -> Response:
-    """What a page answers; an error is said in the library's words, and one that nobody expected by type and place."""
+    """Return the response of a page; report an error in the library's words, others by type and location."""
     try:
         if shapes is not None and visit.state.job.parts[visit.part].shape not in shapes:
             return RedirectResponse(visit.to("data", part=visit.part), 303)

@@ -26,7 +26,7 @@ from .hierarchy_pages import (
 )
 
 USUAL, FILE, ICD = "suppress", "file", "icd10"
-"""The form of a column for which no other is suggested, and that of files; and codes that no number is taken for."""
+"""The default form of a column, the form of files, and the codes that numbers are never mistaken for."""
 
 STRANGE = re.compile(r"[^A-Za-z0-9_-]+")
 LONGEST_NAME = 60

@@ -105,11 +105,11 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
         decisions=_read_decisions(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem,
         digest=digest_of(hashes), parts=parts, job=job, is_attackable=is_attackable,
         files=[name for name, _ in visit.app.folder.look().data] if parts else [],
-        # what the tiles of the risk say is no note any more
+        # omit notes that repeat a tile of the risk
         notes=[
             one
             for one in run.notes
-            if not any(one.endswith(said) and f"{said}." in first for said in risks)
+            if not any(one.endswith(risk) and f"{risk}." in first for risk in risks)
         ],
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ def state(visit: RequestContext) -> Response:
 
 
 def _read_decisions(folder: Path, hashes: Mapping[str, str]) -> list[Given]:
-    """What was decided about a release, the latest last; of the release as it is now, or said to be of another."""
+    """Return the decisions about a release, the latest last; ``is_this`` marks those about its present files."""
     path = folder.parent / f"{folder.name}{SIGNED}"
     if not path.is_file() or path.is_symlink():
         return []

@@ -67,7 +67,7 @@ SAMPLE = 8
 """Records that are shown, as shapes or as they are."""
 
 SHAPES = ((r"[\p{L}--\p{Lu}]", "a"), (r"\p{Lu}", "A"), (r"\p{N}", "9"))
-"""Letters and digits, and what stands for them where values are not to be seen."""
+"""Patterns of letters and digits, and the characters that mask them."""
 
 
 @dataclass(frozen=True)
@@ -367,10 +367,10 @@ class DataRead:
     def measurable(self, state: JobState, part: str) -> Measurable:
         """Return the table of a part, ready for measuring any levels; prepare it only once while nothing changes."""
         job = state.job
-        said = state.section(part)
-        section = {key: value for key, value in said.items() if key in MEASURED_BY} | {"method": FULL_DOMAIN}
-        if "codes" in said:
-            section["drop"] = [*section.get("drop", []), said["codes"]]
+        of_job = state.section(part)
+        section = {key: value for key, value in of_job.items() if key in MEASURED_BY} | {"method": FULL_DOMAIN}
+        if "codes" in of_job:
+            section["drop"] = [*section.get("drop", []), of_job["codes"]]
         changed = state.with_content(state.with_section(part, section))
         source = job.sources[job.parts[part].sources["source"]]
         with self.at(state.path.parent):

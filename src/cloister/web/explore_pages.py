@@ -126,7 +126,7 @@ def show_exploration(visit: RequestContext) -> Response:
     """Show the risk and loss of each setting."""
     content = _content(visit)
     rows: Sequence[Given] = content["settings"]
-    taken = content["recommendation"]["number"]
+    recommended = content["recommendation"]["number"]
     keys = list(rows[0]["setting"]) if rows else []
     words = [{key: word_of(value) for key, value in row["setting"].items()} for row in rows]
     same: dict[str, str | list[str]] = {key: visit.say(key) for key in ("job", "part", "folder") if visit.say(key)}
@@ -134,10 +134,11 @@ def show_exploration(visit: RequestContext) -> Response:
     links = {
         number: f"{address('explored', **same, number=number)}#map" for number in map(str, range(1, len(rows) + 1))
     }
-    number = visit.say("number") or str(taken or "")
+    number = visit.say("number") or str(recommended or "")
     shown = next((row for row in rows if str(row["number"]) == number and row["figures"]), None)
     filled = {
-        "content": content, "rows": rows, "keys": keys, "words": words, "taken": taken, "place": visit.say("folder"),
+        "content": content, "rows": rows, "keys": keys, "words": words, "taken": recommended,
+        "place": visit.say("folder"),
         "pictures": {file_name(title): (title, one) for title, one in pictures(content).items()}, "links": links,
         "pinned": _side_by_side(content, visit.every("pin")), "shown": shown, "changes": [],
     }  # fmt: skip
@@ -181,8 +182,10 @@ def _side_by_side(content: Given, pins: Sequence[str]) -> tuple[list[str], list[
     rows = {str(row["number"]): row for row in content["settings"] if row["figures"]}
     pinned = [pin for pin in dict.fromkeys(pins) if pin in rows]
     figures = {pin: figures_of_record(rows[pin]["figures"]) for pin in pinned}
-    said = [(key, [word_of(rows[pin]["setting"][key]) for pin in pinned]) for key in content["settings"][0]["setting"]]
-    return pinned, [*said, *rows_of(figures)] if pinned else []
+    settings = [
+        (key, [word_of(rows[pin]["setting"][key]) for pin in pinned]) for key in content["settings"][0]["setting"]
+    ]
+    return pinned, [*settings, *rows_of(figures)] if pinned else []
 
 
 def take(visit: RequestContext) -> Response:

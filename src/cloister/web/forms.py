@@ -36,7 +36,7 @@ class Spec:
     kind: Kind  # type in TOML; decides how it is asked and read
     help: str
     hint: str = ""
-    group: str = ""  # group, about: heading under which it stands, and what all under it are about
+    group: str = ""  # group, about: the heading above the field, and the subject of all fields below it
     about: str = ""
     columns: tuple[str, ...] = ()
     title: str = ""  # what it is called for the user; else by its key

@@ -34,7 +34,7 @@ class Term:
 def sections() -> Mapping[str, list[Term]]:
     """Return the terms by their headings."""
     packaged = files("cloister.web").joinpath(FILE)
-    # A checkout has it in its documentation alone; what is installed, beside this file.
+    # A checkout has the file only in its documentation; an installed package has it next to this module.
     file = packaged if packaged.is_file() else Path(__file__).parents[3] / "docs" / FILE
     found: dict[str, list[Term]] = {}
     for block in file.read_text(encoding="utf-8").split("\n## ")[1:]:

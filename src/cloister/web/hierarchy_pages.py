@@ -136,7 +136,7 @@ def hierarchies(
             }
         )
     specs, folder = only(specs_of_shape("table"), MORE), visit.state.path.parent
-    # files that may be hierarchies, beside the job or in folders that are called so
+    # files that may be hierarchies, next to the job or in folders with that name
     found = sorted([*folder.glob("*hierarch*/*.csv"), *folder.glob(f"*{HIERARCHY}*.csv")])[:MOST_FILES]
     return job_page(
         visit, "hierarchies", status, rows=rows, builders=describe_builders(), sample=sample,

@@ -158,14 +158,14 @@ def load_job(path: Path) -> JobState:
 
 
 def add_part(state: JobState, made: JobState) -> tuple[Given, str]:
-    """Return the content of a job with the part of another one, and its name; names that are taken get a number."""
+    """Return the content of a job with the part of another one, and its name; a used name gets a number."""
     (section,), own = made.content["protect"], next(iter(made.job.parts.values()))
     sources, called = dict(state.content["sources"]), {}
     for key, name in own.sources.items():
-        called[key] = _untaken(name, sources)
+        called[key] = _unused_name(name, sources)
         sources[called[key]] = made.content["sources"][name]
     part = {**section, **called}
-    name = _untaken(part_of(own.shape, part, made.path.name).usual_name, state.job.parts)
+    name = _unused_name(part_of(own.shape, part, made.path.name).usual_name, state.job.parts)
     part = {"shape": own.shape, "name": name, **{key: value for key, value in part.items() if key != "name"}}
     if "k" in made.content and made.content["k"] != state.content.get("k"):
         part["k"] = made.content["k"]
@@ -182,7 +182,7 @@ def separate_ids(state: JobState, part: str, section: Keywords, sources: Keyword
     for called, source in sources.items():
         before, own = found[called].get("id"), called
         if called in others and source.get("id") != before:
-            own = _untaken(called, found)
+            own = _unused_name(called, found)
             keys = [key for key in (*SHAPES[section["shape"]].sources, "codes") if section.get(key) == called]
             section = {**section, "name": part, **dict.fromkeys(keys, own)}
             shared = {key: value for key, value in source.items() if key != "id"}
@@ -201,8 +201,8 @@ def without_part(state: JobState, part: str) -> Given:
     return {**state.content, "sources": sources, "protect": kept}
 
 
-def _untaken(name: str, taken: Container[str]) -> str:
-    return next(one for one in (name, *(f"{name}-{number}" for number in range(2, 1000))) if one not in taken)
+def _unused_name(name: str, used: Container[str]) -> str:
+    return next(one for one in (name, *(f"{name}-{number}" for number in range(2, 1000))) if one not in used)
 
 
 def version_of(text: str) -> str:

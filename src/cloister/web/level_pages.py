@@ -69,10 +69,10 @@ def _read_pinned(visit: RequestContext, problem: SearchProblem) -> list[tuple[in
 
 
 def _place(visit: RequestContext, chosen: Sequence[int], pins: Sequence[Sequence[int]]) -> str:
-    """The address of this page with other levels on its sliders, and other ones pinned; bounds stay."""
-    said = {**visit.query, **visit.form}
+    """Return the address of this page with these levels on its sliders and these pinned; bounds stay the same."""
+    typed = {**visit.query, **visit.form}
     query: dict[str, str | list[str]] = {"at": _word(chosen)}
-    query |= {name: str(said[name]) for name in said if name.startswith(("low-", "high-"))}
+    query |= {name: str(typed[name]) for name in typed if name.startswith(("low-", "high-"))}
     query |= {"pin": [_word(one) for one in pins]} if pins else {}
     return visit.to("levels", part=visit.part, **query)
 

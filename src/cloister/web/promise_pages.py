@@ -138,7 +138,7 @@ def promise(
 
 
 def _place(key: str, shape: str) -> int:
-    """Where a setting stands among the first ones; -1 if it is none of them."""
+    """Return the position of a setting among the first ones; -1 if it is not one of them."""
     return next((n for n, one in enumerate(FIRST.get(shape, ())) if f"{key}.".startswith(f"{one}.")), -1)
 
 

@@ -96,7 +96,7 @@ def run(visit: RequestContext) -> Response:
     then = address("check", release=visit.app.folder.place(out), job=visit.say("job"))
 
     def sizes(part: str) -> tuple[str, Mapping[str, int]] | None:
-        with suppress(CloisterError, OSError):  # what cannot be read is said by the run itself
+        with suppress(CloisterError, OSError):  # the run itself reports what cannot be read
             return visit.app.data.class_sizes(state, part)
         return None
 

@@ -47,7 +47,7 @@ class Endpoint:
 
     port: int = 0  # 0 for any that is free
     file: Path | None = None  # of a Unix socket, in place of a port
-    bind: str = HOST  # another address is taken only behind a proxy
+    bind: str = HOST  # another address is allowed only behind a proxy
     proxy: str = ""  # the address by which browsers reach the proxy, which begins with https
 
     def opened(self) -> tuple[socket.socket, str, Sequence[str]]:

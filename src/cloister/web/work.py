@@ -57,7 +57,7 @@ class Work:
     code: int | None = None
     seconds: float = 0.0
     is_cancelled: bool = False
-    passing: tuple[Path, ...] = ()  # files that are taken away at the end
+    passing: tuple[Path, ...] = ()  # files that are removed at the end
     form: FormData = field(default_factory=FormData, repr=False)
 
     @property
@@ -99,16 +99,16 @@ class Work:
 
     def listen(self, after: "Callable[[Work], None] | None") -> None:
         """Read the output of the process until it ends; then call the follow-up."""
-        said: list[bytes] = []
+        output: list[bytes] = []
         with self.answering as answering, self.reporting as reporting:
-            answers = threading.Thread(target=lambda: said.append(answering.read()), daemon=True)
+            answers = threading.Thread(target=lambda: output.append(answering.read()), daemon=True)
             answers.start()
             for line in reporting:
                 self._hear(line)
             answers.join()
         code = self.process.wait()
         with suppress(ValueError):
-            self.answer = json.loads(b"".join(said))
+            self.answer = json.loads(b"".join(output))
         try:
             if after is not None and code == 0:
                 after(self)
@@ -124,11 +124,11 @@ class Work:
 
     def _hear(self, line: bytes) -> None:
         try:
-            said = json.loads(line)
-            self.doing = str(said.get("doing", self.doing))
-            self.figures |= {name: float(said[name]) for name in ("loss", "bound") if name in said}
-            if "note" in said and len(self.notes) < MOST_NOTES:
-                self.notes.append(str(said["note"]))
+            progress = json.loads(line)
+            self.doing = str(progress.get("doing", self.doing))
+            self.figures |= {name: float(progress[name]) for name in ("loss", "bound") if name in progress}
+            if "note" in progress and len(self.notes) < MOST_NOTES:
+                self.notes.append(str(progress["note"]))
         except (ValueError, AttributeError, TypeError):
             return
 

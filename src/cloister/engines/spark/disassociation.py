@@ -37,7 +37,7 @@ MOST_CANDIDATES = 16  # Codes whose joint occurrences are counted to split a nod
 TABLE = 1 << 20  # Joint occurrences that are counted in one pass, over all nodes
 COUNTS = 1 << 24  # Numbers of codes that are counted in one pass, over all nodes
 MOST_SPLITS = 4096  # Splits at the top; data that would need more have no codes to be split by, and larger parts
-NONE, UNDECIDED = -1, -2  # In the place of a code to split on: there is none, or the counts do not tell
+NONE, UNDECIDED = -1, -2  # Instead of a code to split on: there is none, or the counts do not determine it
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _candidates(node: _Open, counts: Integers, request: SplitRequest, room: int)
 
 
 def _split_node(growing: _Growing, root: _Open, counts: Integers, codes: Integers, joint: Integers) -> None:
-    """Split a node as far as its joint occurrences tell which code comes next."""
+    """Split a node as long as its joint occurrences determine the next code."""
     request = growing.request
     others = (counts >= request.k) & (root.size - counts >= request.k) & ~request.barred
     others[codes] = False

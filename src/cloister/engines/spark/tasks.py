@@ -144,7 +144,7 @@ def forget(frame: "DataFrame") -> None:
 
 
 def _sound(row: Row) -> Row:
-    """The row; raises the error that it stands for."""
+    """Return the row; raise the error if the row contains one."""
     if row.part != ERROR:
         return row
     kind, sentence = unpack(row.head, tuple)

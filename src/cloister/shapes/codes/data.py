@@ -279,8 +279,8 @@ class CodeSets:
     ) -> "CodeSets":
         """Read code sets from CSV (also gzip'd) or Parquet; codes are always text.
 
-        One patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line (``id,code``): of
-        columns that are not named, the first of the usual names is taken. Commas, semicolons and bars separate codes as
+        One patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line (``id,code``). If
+        a column is not named, the first column with a usual name is used. Commas, semicolons and bars separate codes as
         well, unless ``separator`` names something else. ``repeats`` numbers the occurrences of a code
         in a record; ``drop_empty`` leaves patients without codes out; ``how`` is as of
         `cloister.settings.reading.ReadingWords`.

@@ -105,9 +105,9 @@ class CodeRecords(Section):
     suppressed: Count | Below
 
     @classmethod
-    def of(cls, released: int, left_out: int | str) -> Self:
-        """Return the numbers; ``left_out`` is ``<N`` for fewer than N."""
-        numbers = {"in": masked_total(released, left_out), "released": released, "suppressed": left_out}
+    def of(cls, released: int, suppressed: int | str) -> Self:
+        """Return the numbers; ``suppressed`` is ``<N`` for fewer than N."""
+        numbers = {"in": masked_total(released, suppressed), "released": released, "suppressed": suppressed}
         return cls.model_validate(numbers)
 
 
@@ -216,7 +216,7 @@ def has_sets(policy: str | None) -> bool:
     return policy is not None and not is_support(policy)
 
 
-def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
+def count_suppressed(n_empty: int, k: int, few: int = 0) -> int | str:
     """Return the number of suppressed patients: those without codes, and a few without any released code.
 
     Of fewer than k only a bound is published. The few, fewer than k, are never counted, nor is what they follow from.
@@ -229,7 +229,7 @@ def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
 def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
     """Return one row per record, with codes separated by spaces, in the order of the text's UTF-8 bytes.
 
-    Occurrences of a code are not numbered: it stands as often as it occurs. ``numbered`` numbers the rows.
+    Occurrences of a code are not numbered: the code is repeated as often as it occurs. ``numbered`` numbers the rows.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def check_method(settings: object, name: str, word: str, method: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class CodesSettings:
-    """What is asked of code sets, as stated. What is None was not said."""
+    """The stated settings of a request for code sets; None if not stated."""
 
     m: Annotated[
         int | None,

@@ -2,11 +2,11 @@
 
 Source: Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical Informatics 50, sections 3.1
 and 6.1. Deviations: similarity-based constraints are consecutive blocks in the order of the classification, across
-parents, because no parent of ICD-9-CM has 25 or 100 children; frequent itemsets overlap, so that maximal ones are taken
-by support and codes that are used already are omitted.
+parents, because no parent of ICD-9-CM has 25 or 100 children; frequent itemsets overlap, so the maximal ones are used
+in the order of their support, without the codes that an earlier one uses.
 
 The 18 diseases that genome-wide association studies look into are from Loukides, Gkoulalas-Divanis, Malin (2010), IEEE
-ITAB, Tables I and II; where their ICD-9-CM codes come from is told in ``diseases/README.md``.
+ITAB, Tables I and II; ``diseases/README.md`` lists the sources of their ICD-9-CM codes.
 """
 
 import csv
@@ -75,10 +75,10 @@ class UtilityPolicy:
 
     Attributes
     ----------
-    constraints : the sets; where diagnoses repeat, a code stands for all its occurrences
+    constraints : the sets; where diagnoses repeat, a code represents all its occurrences
     names : what the constraints are called
     spec : where the policy came from: ``level:1``, the name of a file
-    support : of the sets, if they were chosen because they are frequent; None if they say nothing of the patients
+    support : the support of the sets if they were chosen because they are frequent, else None
 
     Examples
     --------
@@ -380,5 +380,5 @@ def read_policy_file(path: Path, what: str) -> Any:
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("a name that stands twice")
+        raise ValueError("a repeated name")
     return dict(pairs)

@@ -13,7 +13,7 @@ from tests.made.plain_clusters import Chunk, Plain, random_release
 
 import cloister as cl
 from cloister.shapes.disassociation.method.counts import ChunkCounts
-from cloister.shapes.disassociation.method.integer_programs import Program, most_taken
+from cloister.shapes.disassociation.method.integer_programs import Program, maximize_shares
 from oracles.disassociation import Reconstructions, reconstructions, written
 
 
@@ -100,7 +100,7 @@ def test_three_shared_chunks_that_cross():
     ).pack()  # fmt: skip
 
     assert bounds(release, ["a", "b", "c"]) == (0, 1)
-    assert most_taken(np.array([1, 1, 1]), [[0, 1], [1, 2], [0, 2]], {0: 1, 1: 1, 2: 1}).sum() == 1
+    assert maximize_shares(np.array([1, 1, 1]), [[0, 1], [1, 2], [0, 2]], {0: 1, 1: 1, 2: 1}).sum() == 1
 
 
 def test_a_program_without_variables_is_solved():

@@ -57,8 +57,8 @@ def codings_of(codes: Iterable[str]) -> dict[str, frozenset[str]]:
 def readings(codes: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return for each distinct diagnosis of a column the codings by which it is read.
 
-    What belongs to both is read as the rest of the column is, and by both where the rest does not tell. What belongs
-    to neither is read by both, so that no misspelt code is overlooked.
+    A code of both codings is read like the rest of the column, and by both if the rest has no clear coding. A code of
+    neither coding is read by both, so that no misspelt code is overlooked.
     """
     found = codings_of(codes)
     only = {coding: sum(codings == {coding} for codings in found.values()) for coding in BOTH}

@@ -242,10 +242,10 @@ def check_contents(data: Claims) -> None:
         sexes = data.patients[column]
         text = sexes.is_in([value for value in sexes.drop_nulls().unique() if not is_sex(value)])
         found.append((of_patients, column, text, "are no sex: one or two words, or a number of up to five digits"))
-    for file, column, wrong, said in found:
+    for file, column, wrong, problem in found:
         if rows := int(wrong.fill_null(False).sum()):
             raise InputError(
-                f"Column {column!r} of {file}: {rows} values {said}. Correct them, or give the column another role.",
+                f"Column {column!r} of {file}: {rows} values {problem}. Correct them, or give the column another role.",
                 file=file,
                 column=column,
             )
@@ -328,8 +328,8 @@ class StepLine:
         counts = {name: mask_small_count(count, k, self.patients.get(name)) for name, count in self.counts.items()}
         total: int | str | None = self.total
         if self.total is not None:
-            telling = total_needs_suppression(self.total, self.counts, k, self.patients, self.patients_in_all)
-            total = WITHHELD if telling else mask_small_count(self.total, k)
+            is_disclosive = total_needs_suppression(self.total, self.counts, k, self.patients, self.patients_in_all)
+            total = WITHHELD if is_disclosive else mask_small_count(self.total, k)
         looked_for = {} if self.looked_for is None else {"looked_for": self.looked_for}
         return Step.model_validate({"step": self.step, "total": total, "counts": counts, **looked_for})
 

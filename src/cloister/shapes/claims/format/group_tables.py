@@ -26,7 +26,7 @@ ANY = "?"
 class CodeRange(NamedTuple):
     """All codes whose first characters lie from ``first`` to ``last``, which are equally long; empty: all codes.
 
-    A ``?`` in ``first`` stands for any character there.
+    A ``?`` in ``first`` matches any character.
     """
 
     name: str

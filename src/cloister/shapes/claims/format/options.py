@@ -1,4 +1,4 @@
-"""The settings of ``protect claims`` beside its plan."""
+"""The settings of ``protect claims`` that are not part of the plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -242,7 +242,7 @@ class IdsPlan:
     """What replaces the ids: of patients ``number`` or ``hmac:KEYFILE``; of the others see step 1."""
 
     __pydantic_config__: ClassVar = STRICT
-    # in a plan as it is published, hmac stands without the file of the key
+    # a published plan contains hmac without the name of the key file
     patients: Annotated[str, Field(pattern="^(number|drop|hmac(:.+)?)$"), Described("number or hmac:KEYFILE")] = (
         "number"
     )

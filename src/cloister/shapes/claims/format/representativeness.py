@@ -1,6 +1,6 @@
 """Step 4: compare the patients excluded in step 2 with those who remain, and with the released patients.
 
-Exact figures are for the custodian only; published are shares of the excluded beside those of the release.
+Exact figures are for the custodian only. The release publishes the shares of excluded patients and of released ones.
 """
 
 import math
@@ -49,7 +49,7 @@ Variable = tuple[VariableName, str, str]
 
 
 MOST_BANDS = 16
-"""A table has no more; where a level has, the next one with fewer is taken."""
+"""The most rows of a table; if a level has more, the table uses the next level with fewer."""
 
 MISSING = "missing"
 LABEL, TIMES = "\0label", "\0times"
@@ -115,7 +115,7 @@ def _count_variable(variable: Variable, excluded: Claims, remaining: Claims) -> 
         sizes = [np.bincount(own, n, len(bands)).astype(int).tolist() for own, n in zip(places, times, strict=True)]
         counts = {band: [*pair] for band, *pair in zip(bands, *sizes, strict=True)}
         n, m = (int(own.sum()) for own in times)
-        if n and m and n + m > 2:  # nothing is to be said of one each
+        if n and m and n + m > 2:  # one patient in each group cannot be compared
             from scipy.stats import kstwo  # slow to import
 
             # as SciPy's ks_2samp has it, which would copy tens of millions of values several times

@@ -123,7 +123,7 @@ def attacks_on(
 
     powers : of the plan's adversary, at any levels
     when : (n_claims,) rank of each claim in time; without, nobody knows the order
-    stays : hospital stays among the claims, where they can be told
+    stays : hospital stays among the claims, if they can be recognized
     """
     attacked = replace(attacked, cap=int(all_values(attacked.released.encoded).max(initial=0)))
     found = []
@@ -146,9 +146,10 @@ def attacks_on(
 def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> RiskFigures:
     """Simulate an adversary who knows the order of the drawn values: only patients with them in that order match.
 
-    An upper end of what order adds: released rows are sorted by value, and only days since the first claim show an
-    order. Ties in time are taken in the order of the rows. Every patient of a cell is compared with each draw, so large
-    cells have fewer draws and a wider interval. ``when``: rank of each claim in time, (n_claims,).
+    This overstates the risk that knowledge of the order adds: released rows are sorted by value, and only days since
+    the first claim show an order. Claims of the same time keep the order of the rows. Every patient of a cell is
+    compared with each draw, so large cells have fewer draws and a wider interval. ``when``: rank of each claim in time,
+    (n_claims,).
     """
     released, levels, encoded = attacked.released, attacked.levels, attacked.released.encoded
     knowledge = attacked.samples.with_power(attacked.power)
@@ -195,7 +196,7 @@ class HospitalStays:
 
 
 def stays_of(encoded: EncodedClaims, plan: ClaimsPlan) -> HospitalStays | None:
-    """Tell stays from other claims: by the place, or else by having a length of stay; None where neither can tell."""
+    """Distinguish stays from other claims by place, else by length of stay; None if the claims have neither."""
     known = {*plan.claims.columns("diagnosis", "length-of-stay", "place"), LENGTH_OF_STAY}
     columns = tuple(h for h, column in enumerate(encoded.claims) if column.name in known)
     place, length = plan.claims.column("place"), plan.claims.column("length-of-stay", LENGTH_OF_STAY)
@@ -218,8 +219,9 @@ def discharge_database(attacked: AttackedClaims, stays: HospitalStays) -> Claims
 
     For each person on the list the adversary knows the quasi-identifiers of patients and, of one stay drawn at random,
     what a discharge database has of it, all values of that stay at once and exactly. Candidates are the released
-    patients who are alike and have such a claim; one of them is taken at random. A stay of which something was omitted
-    of the release is not found, and its match is wrong. None where fewer than k released patients have stays.
+    patients with equal quasi-identifiers who have such a claim; the adversary picks one of them at random. A stay of
+    which a value was suppressed is not found, and its match is wrong. Return None if fewer than k released patients
+    have stays.
     """
     released, encoded, k = attacked.released, attacked.released.encoded, attacked.plan.risk.k
     listed = released.patients & (np.bincount(encoded.owners[stays.claims], minlength=encoded.n_patients) > 0)

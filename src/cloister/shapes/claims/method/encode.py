@@ -31,7 +31,7 @@ LossName = Literal["entropy", "iyengar", "precision"]
 Losses = NDArray[np.float64]
 
 MISSING = -1
-"""Number of a missing value. Among patients it is a value like others; among claims nobody is taken to know it."""
+"""Number of a missing value. For patients it is a value like others. For claims no adversary is assumed to know it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""What a release of claims says beside its facts: risk, attacks and steps; and exact figures for the custodian.
+"""Compute the risk, attacks and steps that a release of claims states, and exact figures for the custodian.
 
 The finished release is attacked by adversaries of growing knowledge (step 12); the risk of who knows released values is
 the one figure that a recipient can work out anew. Counts of everybody who was there before, less those of the files,

@@ -207,13 +207,13 @@ def guess_ids(patients: pl.DataFrame, claims: pl.DataFrame) -> tuple[Guess, Gues
 
 
 def guess_roles(frame: pl.DataFrame, identifier: Guess, signs: Sequence[Sign]) -> list[Guess]:
-    """Guess the role of each column, those with more distinct values first: of two for one role they tell more."""
+    """Guess the role of each column, those with more distinct values first: they are more informative."""
     guesses: dict[str, Guess] = {}
-    taken: set[str] = set()
+    used_roles: set[str] = set()
     for column in sorted(frame.columns, key=lambda name: -frame[name].n_unique()):
-        guess = identifier if column == identifier.column else _guess(frame, column, signs, taken)
+        guess = identifier if column == identifier.column else _guess(frame, column, signs, used_roles)
         if guess.role not in SEVERAL_GUESSED:
-            taken.add(guess.role)
+            used_roles.add(guess.role)
         guesses[column] = guess
     return [guesses[column] for column in frame.columns]
 
@@ -221,7 +221,7 @@ def guess_roles(frame: pl.DataFrame, identifier: Guess, signs: Sequence[Sign]) -
 SEVERAL_GUESSED = frozenset({"drop", "quasi-identifier", "diagnoses", "procedures", "vendor", "pcp", "provider"})
 
 
-def _guess(frame: pl.DataFrame, column: str, signs: Sequence[Sign], taken: set[str]) -> Guess:
+def _guess(frame: pl.DataFrame, column: str, signs: Sequence[Sign], used_roles: set[str]) -> Guess:
     named = [sign for sign in signs if sign.names(column)]
     if not named:
         return Guess(column, "drop", "not sure", "nothing known of it")
@@ -229,9 +229,9 @@ def _guess(frame: pl.DataFrame, column: str, signs: Sequence[Sign], taken: set[s
     values = as_text(frame[column]).drop_nulls().unique().sort().head(LOOKED_AT).to_list()
     for sign in named:
         if sign.content(values):
-            if sign.role in taken and sign.role in LISTS:
+            if sign.role in used_roles and sign.role in LISTS:
                 return Guess(column, LISTS[sign.role], "sure", f"another column is the {sign.role}; {LOOKED_THROUGH}")
-            if sign.role in taken:
+            if sign.role in used_roles:
                 return Guess(column, "drop", "likely", f"another column is the {sign.role}")
             if sign.role == "quasi-identifier":
                 # digits of one length can be cut short; all else is kept or suppressed

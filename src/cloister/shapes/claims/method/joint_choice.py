@@ -11,8 +11,8 @@ draws in any case, and further suppressed where that is needed.
 
 A label that is suppressed is suppressed in all claims: a draw that holds it is missed, and no class of others becomes
 smaller, so that what one label does is never undone by another. Labels are a greedy, lazily updated cover of the
-flagged draws. Only rare ones are taken: without a common one, nearly every draw would be missed, and who believes flags
-would know as much as before.
+flagged draws. Only rare labels are suppressed. If a common one were, nearly every draw would be missed, and an
+adversary who believes the flags would know as much as before.
 """
 
 import heapq
@@ -212,8 +212,8 @@ def _by_total(candidates: Iterable[JointCandidate]) -> list[JointCandidate]:
 def estimate_cost(level: TruncationLevel, node: Node, n_draws: int, aim: float) -> JointCandidate:
     """Estimate the cost of suppression at a node, from the first draws.
 
-    Labels that fewer than k patients have go in any case, and then rare ones until few enough draws are flagged. Who
-    knows what is suppressed, and leaves it out of what is known, is taken for who believes flags.
+    Labels that fewer than k patients have go in any case, and then rare ones until few enough draws are flagged. An
+    adversary who knows which labels are suppressed, and ignores them, counts as one who believes the flags.
 
     aim : share of the threshold down to which draws are flagged where more than the threshold are; above 1 all limits
         are so many times higher
@@ -241,15 +241,15 @@ def estimate_cost(level: TruncationLevel, node: Node, n_draws: int, aim: float) 
         reduced = without_labels(flagged, gone[drawn.of_values])
         others = np.concatenate([sizes[~is_flagged], risk.matching.sizes(node, reduced, most=LARGE * k)])
         believed = float(risk_of(others).mean())
-    left_out = _left_out(encoded, node, k)
+    suppressed = _suppressed_share(encoded, node, k)
     total = loss + float(costs[gone].sum())
-    is_possible = needed <= 0 and believed <= believable and left_out <= plan.suppression.most_removed
-    total = total + left_out * (1.0 - total) if is_possible else np.inf
+    is_possible = needed <= 0 and believed <= believable and suppressed <= plan.suppression.most_removed
+    total = total + suppressed * (1.0 - total) if is_possible else np.inf
     labels = tuple(own[:-1] for own in np.split(gone, lists.begins[1:]))
     return JointCandidate(node, level.percentile, loss, float(is_flagged.mean()), labels, total)
 
 
-def _left_out(encoded: EncodedClaims, node: Node, k: int) -> float:
+def _suppressed_share(encoded: EncodedClaims, node: Node, k: int) -> float:
     """Share of the patients who have a label of their own that fewer than k patients have."""
     rare = np.zeros(encoded.n_patients, dtype=np.bool_)
     for column, own in zip(encoded.patients, node, strict=False):
@@ -288,10 +288,10 @@ class DrawnLabels:
 def greedy_cover(drawn: DrawnLabels, costs: NDArray[np.float64], needed: int) -> Numbers:
     """Return labels that hold so many of the draws together, most draws for their cost first; all useful ones if fewer.
 
-    Lazily: gains only fall as labels are taken, so that one whose gain, counted again, still comes first is the next.
+    The cover is lazy: gains only fall as labels are added, so a label that stays first after a recount is the next.
     Of labels with equal gains for their cost those with lower numbers come first.
 
-    costs : by label; infinite for labels that may not be taken
+    costs : by label; infinite for labels that may not be suppressed
     """
     labels, starts = np.unique(drawn.labels, return_index=True)
     ends = np.append(starts, drawn.labels.size)[1:]
@@ -303,7 +303,7 @@ def greedy_cover(drawn: DrawnLabels, costs: NDArray[np.float64], needed: int) ->
         if np.isfinite(cost)
     ]
     heapq.heapify(heap)
-    taken: list[int] = []
+    cover: list[int] = []
     while needed > 0 and heap:
         _, label, start, end, cost = heapq.heappop(heap)
         held = drawn.draws[start:end]
@@ -317,8 +317,8 @@ def greedy_cover(drawn: DrawnLabels, costs: NDArray[np.float64], needed: int) ->
             break
         left[held] = False
         needed -= gain
-        taken.append(label)
-    return np.array(taken, dtype=np.int64)
+        cover.append(label)
+    return np.array(cover, dtype=np.int64)
 
 
 def without_labels(draws: Draws, gone: Flags) -> Draws:

@@ -163,10 +163,11 @@ def search_lattice(
 ) -> LatticeResult:
     """Return the node with the least loss among accepted candidates.
 
-    *Guarantee*: where a candidate's coarser nodes are candidates, no node that loses less is both, unless the budget
-    ended the search, which is then said: the answer is both all the same, the best of those asked. Not promised: more
-    than the two questions promise; answers from a simulation are as sure as it is. Cost: of the order of the nodes that
-    are the coarsest to lose less than the answer, one question each; a few bytes for each node of the lattice.
+    *Guarantee*: if the coarser nodes of every candidate are candidates, no accepted candidate has a smaller loss. If
+    the budget ended the search, the result states so and contains the best accepted candidate of the tested nodes. Not
+    promised: more than the two tests promise; tests by simulation are as certain as the simulation. Cost: of the order
+    of the nodes that are the coarsest to lose less than the answer, one question each; a few bytes for each node of the
+    lattice.
 
     losses : what each level of each column adds to the loss, besides ``fixed``; never falls with the level
     is_candidate : whether a node's risk is low enough, inherited by coarser nodes

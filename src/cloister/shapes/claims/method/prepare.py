@@ -88,8 +88,8 @@ def pseudonyms(data: Claims) -> StepResult:
     as they are until `number_pseudonyms` gives them, since only the released order carries no information.
 
     Guarantee: no original id is released. Not promised: groups stay together, and the number of claims of a provider,
-    which may be known elsewhere, can tell which one it is; the line says how large the groups are. `drop` leaves the
-    columns out, `per-table` gives other numbers in each file. A hash of 256 bits (HMAC-SHA256) links releases made with
+    which may be known elsewhere, can reveal the provider; the line states how large the groups are. `drop` removes the
+    columns, `per-table` gives other numbers in each file. A hash of 256 bits (HMAC-SHA256) links releases made with
     the same key, for anyone who has several.
     """
     plan = data.plan
@@ -134,7 +134,7 @@ def removals(data: Claims) -> StepResult:
     """Remove claims up to 28 days after birth, those with a letter before the procedure's number, and revenue codes.
 
     Patients who have no claims left stay, or leave with the next step, as the plan says of patients without claims.
-    Newborns are told by date of birth and date of claim; where the data have no date of birth, the line says so. The
+    Newborns are recognized by date of birth and date of claim; if the data have no date of birth, the line says so. The
     procedure is the one with the role ``procedure``; claims without one stay.
 
     Guarantee: no such claim remains; with ``whole_patient`` no claim of a patient who had one, as the paper says.
@@ -298,11 +298,11 @@ def exclusions(data: Claims) -> StepResult:
 
     Diagnoses are looked for in the column with the role ``diagnosis`` and in all with the role ``diagnoses`` (codes
     separated by spaces, commas, semicolons or bars), procedures likewise, places by code or name. Codes of ICD-9-CM and
-    of ICD-10-CM are told apart by themselves; what is a code of both is taken for what the rest of the column is, and
-    what is a code of neither is looked for in both lists.
+    of ICD-10-CM are recognized by their form. A code of both systems counts as one of the system that the rest of the
+    column uses; a code of neither is looked up in both lists.
 
-    Guarantee: no claim of a patient remains whose recorded codes the list names, so that what is left cannot be used
-    to infer what was taken out. Not promised: conditions that are recorded in no column with such a role.
+    Guarantee: no claim remains of a patient with a recorded code on the list, so the remaining claims cannot be used
+    to infer the excluded ones. Not promised: conditions that are recorded in no column with such a role.
 
     References
     ----------

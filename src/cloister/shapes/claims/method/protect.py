@@ -144,8 +144,8 @@ class Relaxation:
 def remedies(chooser: Chooser, levels: Node) -> Iterator[Relaxation]:
     """Return for each column at its highest level the relaxations that would keep it.
 
-    Asked of the node at which the column says least that is not nothing, and all others nothing at all: whatever is
-    kept beside it makes it harder. Answers are those of the draws by which levels are chosen, before suppression.
+    Test the node at which the column has its coarsest labels and all other columns are suppressed: keeping labels of
+    another column only raises the risk. The risk is measured on the draws that choose the levels, before suppression.
     """
     columns = chooser.encoded.columns
     top = tuple(column.n_levels - 1 for column in columns)

@@ -38,7 +38,7 @@ from .prepare import number_pseudonyms
 Numbers = NDArray[np.int64]
 
 ROUNDS = 3
-"""After so many rounds, ids that are still alike are taken to be interchangeable."""
+"""After so many rounds, ids that are still equal are assumed to be interchangeable."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,10 +55,10 @@ def released_order(
     """Return the rows of patients, and those of claims, in released order.
 
     Patients are sorted by their columns, then by the sequence of their sorted claims; claims by patient, then by their
-    columns. Missing comes first, texts are in the order of UTF-8 bytes. What is then still alike is told apart by the
-    company that pseudonyms keep: which claims and patients share one. So the order of the input never matters, and the
-    original ids do so only among pseudonyms that keep the same company, where the files come out the same. Keyed
-    hashes, where ids are released so, decide among patients who are alike in all else but pseudonyms.
+    columns. Missing comes first, texts are in the order of UTF-8 bytes. Rows that are still equal are ordered by the
+    claims and patients that share their pseudonyms. So the order of the input never matters. The original ids matter
+    only among pseudonyms with the same claims and patients, where the files are the same in any order. If ids are
+    released as keyed hashes, these order patients who differ in nothing but pseudonyms.
     """
     own, events = numbers_by_content(patients.content), numbers_by_content(claims.content)
     n = own.size

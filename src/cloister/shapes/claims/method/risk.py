@@ -8,9 +8,9 @@ A class below k *flags* the draw.
 
 Besides the paper's adversary there are a flag-aware one, and one who does not pick at random among those who fit, but
 by maximum likelihood: a patient with a hundred claims holds almost any two values, one with two claims few. The release
-gives how often each value stands with each who fits, so the share of the samples of this size that are the one known:
-prod_h prod_v C(count_v, s_v) / C(n_h, p_h). The number of values known is taken to reveal nothing; it depends on the
-patient's claims, so that an adversary who uses it may be right more often still.
+shows how often each candidate has each value, hence the share of samples of this size that equal the known one:
+prod_h prod_v C(count_v, s_v) / C(n_h, p_h). The number of known values is assumed to reveal nothing. It depends on the
+patient's claims, so an adversary who uses it may be right more often.
 
 References
 ----------

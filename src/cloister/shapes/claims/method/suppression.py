@@ -11,7 +11,7 @@ patient "low risk by definition". An adversary who sees ``claims_truncated`` or 
 him the patient stays a candidate. The risk for this flag-aware adversary is limited as well. Suppressing a patient's
 cells does not lower it for that patient, so patients who bear it are omitted whole, whatever the treatment.
 
-Before all that, and after each round, labels that fewer than k patients have are taken out.
+Before this, and after each round, labels of fewer than k patients are suppressed.
 
 References
 ----------
@@ -233,8 +233,8 @@ class Suppression:
     """A release with a risk below the threshold, measured on draws that were not used for any choice.
 
     power : (n_patients, n_columns) of the adversary that the release was made against
-    before : the risk when rare labels had been taken out, before anything else was suppressed
-    rounds : of suppressing, 0 where nothing had to be
+    before : the risk after rare labels were suppressed, before anything else was
+    rounds : the number of rounds of suppression, 0 if none was needed
     treated : (n_patients,) of whom something was suppressed for the risk, or who were omitted
     """
 

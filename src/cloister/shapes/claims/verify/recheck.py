@@ -100,8 +100,8 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         stated, files, original = release.manifest, release.files, release.original
         failures = [f"{part} in release.json does not follow from the files" for part in _unfounded(stated, files)]
         if original is not None:
-            wrong = _unlike(stated, original, files)
-            wrong += _lost_otherwise(stated, files, original.secret)
+            wrong = _list_unconfirmed(stated, original, files)
+            wrong += _list_wrong_counts(stated, files, original.secret)
             failures += [f"{part} in release.json is not what the original says" for part in wrong]
         return failures
 
@@ -145,8 +145,8 @@ def _unfounded(published: ClaimsManifest, files: WrittenClaims) -> list[str]:
     return [part for part, holds in fits.items() if not holds]
 
 
-def _unlike(published: ClaimsManifest, original: ComparedClaims, files: WrittenClaims) -> list[str]:
-    """What is said of the steps before the search, and of the population, and is not found again."""
+def _list_unconfirmed(published: ClaimsManifest, original: ComparedClaims, files: WrittenClaims) -> list[str]:
+    """List statements about the preprocessing and the population that the original data do not confirm."""
     k, form, prepared = published.risk.k, published.columns, original.prepared
     counted_in_files = {step.step: step.counts for step in published.steps if step.step in IN_FILES}
     steps = early_steps(prepared.lines, counted_in_files, k)
@@ -162,18 +162,18 @@ def _unlike(published: ClaimsManifest, original: ComparedClaims, files: WrittenC
     return [part for part, holds in same.items() if not holds]
 
 
-def _lost_otherwise(published: ClaimsManifest, files: WrittenClaims, original: PreparedOriginal) -> list[str]:
-    """Steps that count other patients or, with the crosswalk, other claims omitted than are missing."""
+def _list_wrong_counts(published: ClaimsManifest, files: WrittenClaims, original: PreparedOriginal) -> list[str]:
+    """List counts of suppressed patients or, with the crosswalk, of claims that differ from the number missing."""
     steps = {step.step: step for step in published.steps}
-    left_out, k = steps[SUPPRESSION].counts, published.risk.k
+    counts, k = steps[SUPPRESSION].counts, published.risk.k
     data, origin = original
     n_gone = data.n_patients - files.patients.height
     # as it is or masked; what few patients have may be withheld
-    is_right = left_out.get("patients left out", 0) in (n_gone, below(k), WITHHELD)
+    is_right = counts.get("patients left out", 0) in (n_gone, below(k), WITHHELD)
     wrong = [] if is_right else ["patients left out"]
     if origin is not None:
         missing = int(np.isin(data.owners, origin).sum()) - files.claims.height
-        parts = [steps["7 truncation"].total or 0, left_out.get("claims left out", 0)]
+        parts = [steps["7 truncation"].total or 0, counts.get("claims left out", 0)]
         known = [one for one in parts if isinstance(one, int)]
         adds_up = sum(known) == missing if len(known) == len(parts) else sum(known) <= missing
         wrong += [] if adds_up else ["claims left out"]

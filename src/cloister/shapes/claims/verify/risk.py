@@ -76,7 +76,7 @@ def powers(history: History, n_patients: int, most: Sequence[int], rounding: str
         n = holders.sizes.astype(np.float64)
         # ordered pairs of equal values
         equal = np.bincount(holders.patients, holders.counts * (holders.counts - 1.0), n_patients)
-        # r = eta / pi; where all values are equal the diversity pi is 0, and the highest power is taken
+        # r = eta / pi; where all values are equal the diversity pi is 0, and the power is the highest
         pairs = n * (n - 1)
         ratio = np.divide(eta * pairs, pairs - equal, out=np.zeros(n_patients), where=pairs > equal)
         varied = ratio > 0
@@ -148,7 +148,7 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
         max(tops) <= promise.plan.risk.threshold,
         f"mean risk and flag rate as stated are at most {promise.plan.risk.threshold:g}, their intervals too",
     )
-    # who picks the likeliest stands twice in the manifest: under the risk and among the attacks
+    # the manifest contains the adversary who picks the likeliest twice: under the risk and among the attacks
     is_same = all(
         getattr(row, name) == getattr(figures.likeliest, name)
         for row in promise.attacks
@@ -224,7 +224,7 @@ def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> 
 
 
 class _Attacked:
-    """A release beside its original, ready to be attacked by those who know more or other things."""
+    """A release and its original, prepared for attacks by adversaries with more or other knowledge."""
 
     def __init__(self, files: WrittenClaims, promise: ClaimsPromise, seed: Seed, truth: Truth) -> None:
         self.files, self.promise, self.seed, self.truth = files, promise, seed, truth

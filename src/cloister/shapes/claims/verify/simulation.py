@@ -266,7 +266,7 @@ def number_rows(*frames: pl.DataFrame) -> list[Numbers]:
 
 
 def drawn_patients(random: np.random.Generator, n: int, draws: int) -> Numbers:
-    """The patients of so many draws, which are the first that random numbers are taken for."""
+    """Draw the patients; they use the first random numbers of the generator."""
     return random.integers(0, n, draws)
 
 

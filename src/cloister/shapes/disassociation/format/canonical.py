@@ -233,7 +233,7 @@ def _together(chunks: Sequence[Filled]) -> Filled:
 
 
 def _offsets_together(offsets: Sequence[Integers]) -> Integers:
-    """Where things begin if one lot stands after the other."""
+    """Return the offsets of several ragged arrays after they are concatenated."""
     ends = starts_of([int(each[-1]) for each in offsets])
     begun = [each[:-1] + before for each, before in zip(offsets, ends[:-1].tolist(), strict=True)]
     return np.concatenate([*begun, ends[-1:]]).astype(np.int64)

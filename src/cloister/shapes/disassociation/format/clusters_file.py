@@ -30,7 +30,7 @@ Numbers = NDArray[np.int64]
 
 
 class NotAsWritten(Exception):
-    """A file holds no disassociated code sets; what is wrong is not told further, as it could be a value."""
+    """A file does not contain disassociated code sets; no details, because these could contain a patient's value."""
 
 
 UNREADABLE = (NotAsWritten, AttributeError, LookupError, OSError, OverflowError, RecursionError, TypeError, ValueError)

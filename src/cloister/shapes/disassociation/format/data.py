@@ -73,7 +73,7 @@ class Chunks:
     Chunk ``c`` belongs to ``owner[c]``, has the codes ``domain[domain_offsets[c]:domain_offsets[c + 1]]`` and the
     subrecords ``subrecord_offsets[c]`` to ``subrecord_offsets[c + 1]``; subrecord ``s`` holds the codes
     ``items[item_offsets[s]:item_offsets[s + 1]]``. No subrecord is empty, and those of a chunk are in the order of
-    their codes, so the order tells nothing.
+    their codes, so the order reveals nothing.
     """
 
     owner: Codes  # (n_chunks,) int32, number of the cluster (record chunks) or joint cluster (shared chunks), ascending
@@ -108,7 +108,7 @@ class Disassociation:
     sizes: Integers  # (n_clusters,) int64, records of each cluster
     record_chunks: Chunks  # ``owner`` is the number of the cluster
     item_offsets: Integers  # (n_clusters + 1,) int64, where each cluster's item chunk begins in ``item_chunks``
-    item_chunks: Codes  # int32, codes whose number in the cluster is not told, ascending within a cluster
+    item_chunks: Codes  # int32, codes whose count in the cluster is not released, ascending within a cluster
     child_offsets: Integers  # (n_joints + 1,) int64, where each joint cluster's children begin in ``children``
     # int64; below n_clusters the number of a cluster, else n_clusters + the number of an earlier joint cluster
     children: Integers
@@ -117,8 +117,8 @@ class Disassociation:
     repeats: bool = False  # whether the codes are numbered occurrences
     # int32, item numbers of codes that are in item chunks only
     sensitive: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    # class_columns, classes: where records were told apart by other things first: the names of these, and the labels of
-    # each class, in the order of their UTF-8 bytes, missing first; empty where all records are one class
+    # class_columns, classes: where quasi-identifiers divided the records into classes first, the names of these columns
+    # and the labels of each class, in the order of their UTF-8 bytes, missing first; empty if all records are one class
     class_columns: tuple[str, ...] = ()
     classes: tuple[tuple[str | None, ...], ...] = ()
     # (n_clusters,) int32, the class of each cluster, ascending; empty where there are no classes
@@ -153,9 +153,9 @@ class Disassociation:
 
 @dataclass(frozen=True)
 class DisassociationFigures:
-    """What the custodian is told of a disassociation; counts of occurrences are secret where they are below k.
+    """Confidential figures of a disassociation, for the custodian only; counts of occurrences may be below k.
 
-    ``repaired`` are clusters from which a code was moved so that the omitted condition holds.
+    ``repaired`` counts the clusters from which a code was moved so that the omitted condition holds.
     """
 
     occurrences: int
@@ -255,7 +255,7 @@ class ChunkIndex:
 class Pools:
     """Subrecords of shared chunks that may fill records, apart from some chunks: the pool of each chunk, and counts.
 
-    Chunks of several codes at one joint cluster are one pool, as none of their codes stands elsewhere beneath.
+    Chunks of several codes at one joint cluster form one pool, because none of their codes occurs elsewhere below it.
     ``unit``: for each code the number of the first that stays together with it.
     """
 

@@ -31,13 +31,13 @@ from .ties import count_ties, ties_of_repeats
 class DerivedChunks(Derived):
     """The parts that follow from clusters, their settings, and stated facts of policy sets and input.
 
-    ``left_out``: patients that are not released, ``<N`` for fewer than N
+    ``suppressed``: the number of suppressed patients, ``<N`` for fewer than N
     """
 
     released: Disassociation
     settings: DisassociationSettings
     sets: PolicySets
-    left_out: int | str
+    suppressed: int | str
 
     def parts(self) -> dict[Place, Part]:
         """Return sensitive codes, numbers of patients, rules, utility, ties and counts of clusters."""
@@ -46,7 +46,7 @@ class DerivedChunks(Derived):
         return {
             ("settings", "repeats"): released.repeats,
             ("settings", "sensitive"): sensitive_codes(released),
-            ("records",): CodeRecords.of(released.n_records, self.left_out),
+            ("records",): CodeRecords.of(released.n_records, self.suppressed),
             ("guarantee", "rules"): rules_of(settings),
             ("utility",): facts.utility,
             ("risk",): facts.risk,
@@ -75,7 +75,7 @@ def sensitive_codes(released: Disassociation) -> list[str]:
 
 
 def sets_of(released: Disassociation, policy: str | None) -> PolicySets | None:
-    """Return what became of the sets of a policy by its words; None where the clusters do not tell.
+    """Return the outcomes of the sets of a policy, given by its words; None if the clusters do not show them.
 
     Nothing is published without a policy, or of frequent sets: which sets are frequent does not follow from the chunks.
     """
@@ -120,7 +120,7 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
 
 
 def codes_counted_exactly(released: Disassociation) -> NDArray[np.bool_]:
-    """Return which codes are in no item chunk, so that the chunks tell their number: (n_codes,)."""
+    """Return which codes are in no item chunk, so that the chunks show their exact count: (n_codes,)."""
     return ~np.isin(np.arange(len(released.vocabulary)), released.item_chunks)
 
 

@@ -111,9 +111,9 @@ class DisassociationManifest(CodesManifest):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        left_out, k = self.records.suppressed, self.settings.k
-        masked = left_out == below(k) and k > 1
-        known = left_out == 0 or (isinstance(left_out, int) and left_out >= k and self.settings.drop_empty)
+        suppressed, k = self.records.suppressed, self.settings.k
+        masked = suppressed == below(k) and k > 1
+        known = suppressed == 0 or (isinstance(suppressed, int) and suppressed >= k and self.settings.drop_empty)
         return fitting(self, {"records": masked or known})
 
     def file_specs(self) -> tuple[FileSpec, ...]:

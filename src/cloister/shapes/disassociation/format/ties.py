@@ -72,7 +72,7 @@ def codes_by_subrecords(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
 
 
 class Ties(NamedTuple):
-    """Pairs (x, y) of a chunk such that someone who knows x learns y, each counted where it stands."""
+    """Pairs (x, y) of a chunk such that someone who knows x learns y; a pair counts once in each chunk that has it."""
 
     pairs: int
     codes: int  # distinct codes x
@@ -102,7 +102,7 @@ def _find_tied_pairs(chunks: Chunks, threshold: float) -> Pairs:
     many = (pairs > MANY_PAIRS) & (pairs > PAIRS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
     found = [_tied_by_counting(occurrences, ~many, threshold) for occurrences in blocks(chunks, TIES_BLOCK)]
     for chunk in np.flatnonzero(many).tolist():
-        # Of a chunk with long subrecords, codes of the same records are taken together.
+        # In a chunk with long subrecords, treat codes of the same records as one.
         codes = codes_by_subrecords(chunks, chunk)
         tied: list[int] = []
         for pattern, own in codes.items():

@@ -3,7 +3,7 @@
 A *reconstruction* is a data set that a release may stand for: the subrecords of each chunk are in different records
 of the cluster (of a shared chunk, in different records of the joint cluster, in none of a cluster that holds the code
 elsewhere), each code of an item chunk in one record of its cluster or more (a sensitive one in at most one in l, a
-second occurrence only beside the first), and no record is empty. The bounds are the least and the greatest number of
+second occurrence only with the first), and no record is empty. The bounds are the least and the greatest number of
 records with all the codes asked for, over all reconstructions; none of these can be excluded by who has the release.
 They say nothing that the chunks do not say.
 
@@ -29,8 +29,8 @@ what fills a record of one cluster fills none of another. Clusters that use the 
 greatest sum of t (a flow, or an integer program where a cluster uses several chunks), and the least overlap
 max(0, sum_i a_i - c) of a group with room c = sum over its clusters of (h - 1) s - (own matches), which is reached as a
 transport of a_i <= sum(s) to clusters exists (Gale: each cluster has room for all but one chunk in every record). To
-have the least overlap, chunks leave records of the group for those elsewhere: a transport again, so whole numbers. Only
-where clusters lack something beside are they looked at one by one: if chunks above, the lowest first, give what is
+have the least overlap, chunks leave records of the group for those elsewhere: a transport again, so whole numbers.
+Clusters that also lack other codes are examined one by one. If the chunks above them, the lowest first, supply what is
 lacking, the bound of the groups is reached; else one integer program over groups and such clusters decides.
 
 The expected count takes places for independent: in a cluster s * prod(a_i / s), with A_i in proportion to sizes. For a
@@ -51,7 +51,7 @@ from cloister.results import CountBounds
 from cloister.shapes.codes.data import Integers, occurrences
 from cloister.shapes.disassociation.format.data import ChunkIndex, Disassociation, Pools, lay_out
 
-from .integer_programs import Program, first_these, least_excess, most_taken, transport_most
+from .integer_programs import Program, first_these, least_excess, maximize_shares, transport_most
 
 NONE = -1
 Mask = NDArray[np.bool_]
@@ -325,14 +325,14 @@ class CountQuery:
         """Return the greatest number of records, over all reconstructions."""
         if not self.at.size:
             return 0
-        best, taken = self._flow(self.limit)
+        best, shares = self._flow(self.limit)
         if (self.place != NONE).sum(axis=0).max() == 1 or not self._lacking(self.limit).any():
             return best
         easy = self._without_help()
         if self._flow(easy)[0] == best:
             return best
         matching = np.minimum(easy, self.limit)
-        for number, total in enumerate(taken.tolist()):
+        for number, total in enumerate(shares.tolist()):
             own = np.flatnonzero(self.groups[1] == number)
             matching[own] = first_these(easy[own], self.limit[own], total)
         lacking = self._lacking(matching)
@@ -341,10 +341,10 @@ class CountQuery:
     def _flow(self, limit: Integers) -> tuple[int, Integers]:
         """The most matches where clusters take up to a limit each, and those of each group."""
         members, group = self.groups
-        taken = np.bincount(group, weights=limit, minlength=len(members)).astype(np.int64)
+        limits = np.bincount(group, weights=limit, minlength=len(members)).astype(np.int64)
         first = self.of.subrecords.size
         room = {chunk: int(self.matches[first + chunk]) for chunks in members for chunk in chunks}
-        found = most_taken(taken, members, room)
+        found = maximize_shares(limits, members, room)
         return int(found.sum()), found
 
     def _chunks(self) -> tuple[Integers, Integers]:

@@ -75,43 +75,43 @@ def transport_most(supply: Sequence[int], demand: Sequence[int], roads: Sequence
     return found
 
 
-def most_taken(limit: Integers, members: Sequence[Sequence[int]], room: Mapping[int, int]) -> Integers:
-    """Return what each of some groups takes, up to its limit, for the greatest sum: (n_groups,).
+def maximize_shares(limit: Integers, members: Sequence[Sequence[int]], room: Mapping[int, int]) -> Integers:
+    """Return the share of each group, at most its limit, such that the sum is greatest: (n_groups,).
 
-    Groups with a member in common take no more together than it has room for. If no group has three members that
-    matter and these are of two sides, it is a transport, else an integer program.
+    The shares of groups with a common member add up to at most the room of that member. If each group has at most two
+    members that limit it, and these have two sides, solve a transport problem, else an integer program.
     """
     most = [min([amount, *(room[one] for one in own)]) for amount, own in zip(limit.tolist(), members, strict=True)]
-    taken: Integers = np.array(most, dtype=np.int64)
+    shares: Integers = np.array(most, dtype=np.int64)
     load = Counter[int]()
-    for amount, own in zip(taken.tolist(), members, strict=True):
+    for amount, own in zip(shares.tolist(), members, strict=True):
         load.update(dict.fromkeys(own, amount))
     matter = [[one for one in own if load[one] > room[one]] for own in members]
     if not any(matter):
-        return taken
+        return shares
     sides = _two_sides(matter)
     if sides is None:
         program, users = Program(), dict[int, list[int]]()
-        for amount, own in zip(taken.tolist(), matter, strict=True):
+        for amount, own in zip(shares.tolist(), matter, strict=True):
             variable = program.variable(float(amount), 1)
             for one in own:
                 users.setdefault(one, []).append(variable)
         for one, variables in users.items():
             program.row([(variable, 1) for variable in variables], high=float(room[one]))
         return program.solve()
-    every = int(taken.sum())
+    every = int(shares.sum())
     ways = [[next((one for one in own if sides[one] is side), None) for side in (True, False)] for own in matter]
     places = [{one: at for at, one in enumerate({None: 0, **{way[side]: 0 for way in ways}})} for side in (0, 1)]
     ends = [[every if one is None else room[one] for one in place] for place in places]
     roads: dict[tuple[int, int], list[int]] = {}
     for number, way in enumerate(ways):
         roads.setdefault((places[0][way[0]], places[1][way[1]]), []).append(number)
-    flows = transport_most(ends[0], ends[1], [(*road, int(taken[own].sum())) for road, own in roads.items()])
+    flows = transport_most(ends[0], ends[1], [(*road, int(shares[own].sum())) for road, own in roads.items()])
     for flow, numbers in zip(flows.tolist(), roads.values(), strict=True):
         for number in numbers:
-            taken[number] = min(taken[number], flow)
-            flow -= int(taken[number])
-    return taken
+            shares[number] = min(shares[number], flow)
+            flow -= int(shares[number])
+    return shares
 
 
 def _two_sides(pairs: Sequence[Sequence[int]]) -> dict[int, bool] | None:
@@ -145,9 +145,9 @@ def least_excess(excess: dict[int, int], spare: dict[int, int], users: dict[int,
     left, total = dict(spare), 0
     for number, wanted in sorted(excess.items(), key=lambda item: len(users[item[0]][0])):
         for chunk in sorted(users[number][0], key=lambda one: -left[one]):
-            taken = min(wanted, left[chunk], users[number][1])
-            left[chunk] -= taken
-            wanted -= taken
+            moved = min(wanted, left[chunk], users[number][1])
+            left[chunk] -= moved
+            wanted -= moved
         total += wanted
     if total == 0:
         return 0
@@ -158,7 +158,7 @@ def least_excess(excess: dict[int, int], spare: dict[int, int], users: dict[int,
 
 def first_these(easy: Integers, limit: Integers, total: int) -> Integers:
     """Share matches out: first up to what is easy, then up to the limit."""
-    taken = np.minimum(easy, np.maximum(0, total - np.cumsum(easy) + easy))
-    more, left = limit - taken, total - int(taken.sum())
-    found: Integers = taken + np.minimum(more, np.maximum(0, left - np.cumsum(more) + more))
+    shares = np.minimum(easy, np.maximum(0, total - np.cumsum(easy) + easy))
+    more, left = limit - shares, total - int(shares.sum())
+    found: Integers = shares + np.minimum(more, np.maximum(0, left - np.cumsum(more) + more))
     return found

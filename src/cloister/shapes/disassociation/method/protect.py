@@ -57,7 +57,7 @@ class Encoded:
     records: Records
     # (n_codes,) int32, the first of the codes that must stay together with each code: itself, unless repeated
     unit: NDArray[np.int32]
-    # (n_codes,) int32, number of the occurrence that a code stands for, 0 where diagnoses do not repeat
+    # (n_codes,) int32, number of the occurrence that a code represents, 0 if diagnoses do not repeat
     level: NDArray[np.int32]
     supports: NDArray[np.int64]
     sensitive: NDArray[np.int32]
@@ -196,11 +196,11 @@ class VerticalPartition(NamedTuple):
 def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32], rule: Rule) -> VerticalPartition:
     """Return record chunks and item chunk of every part, repaired where the omitted condition fails.
 
-    Codes held by fewer than k records of the part go to its item chunk. The others are taken by constraint and support
-    and fill one chunk after the other: a code joins if the chunk stays k^m-anonymous, else it waits for the next chunk.
+    Codes of fewer than k records of the part go to its item chunk. The other codes, sorted by constraint and support,
+    fill one chunk after the other: a code joins if the chunk stays k^m-anonymous, else it waits for the next chunk.
     After each round the codes of a constraint other than the first code's wait too, unless all of them joined.
 
-    Deviations from the paper: lines 16 and 17 follow the pseudocode, on the state before any code is taken out, and
+    Deviations from the paper: lines 16 and 17 follow the pseudocode, on the state before any code is removed, and
     "all codes" are those that were waiting when the round began; a code in no constraint is a group of its own; ties
     go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
     code also waits if it would tie. Source: Loukides et al. (2014), section 4, Fig. 9, and section 7.1.
@@ -295,11 +295,11 @@ def disassociate(
     chunks alone: a code that a whole cluster has is implied by all other codes there. Cost: about
     the number of occurrences times the logarithm of the number of records.
 
-    The result does not depend on the order of the records. Where there are ``classes``, records that are told apart by
-    other things, all of it happens inside each class, and whoever knows the class of a patient as well is left with k
-    candidates in it. Source: Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic
-    health record privacy", Journal of Biomedical Informatics 50, 46-61: sections 4 and 7. Each step's deviations stand
-    with it.
+    The result does not depend on the order of the records. If quasi-identifiers divide the records into ``classes``,
+    each class is disassociated by itself. Someone who also knows the class of a patient then finds k candidates in it.
+    Source: Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic
+    health record privacy", Journal of Biomedical Informatics 50, 46-61: sections 4 and 7. The docstring of
+    each step lists its deviations.
     """
     if classes is not None and request.sensitive:
         raise InputError("Codes cannot be kept apart as sensitive ones inside classes. Leave them out.")

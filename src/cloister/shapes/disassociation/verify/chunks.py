@@ -1,6 +1,6 @@
-"""Whether chunks are k^m-anonymous and are in an order that tells nothing, by other means than those that built them.
+"""Check that chunks are k^m-anonymous and that their order reveals nothing, independently of the code that built them.
 
-Supports are counted from subrecords. Clusters, joint clusters and chunks must stand as their contents say.
+Supports are counted from subrecords. Clusters, joint clusters and chunks must be sorted by their contents.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ SETS_A_SUBRECORD = 8
 
 
 Ragged = tuple[Integers, NDArray[np.int32]]  # Runs of numbers: where each begins, and the numbers
-BREAK = -1  # What stands between the chunks of an owner and what else it has
+BREAK = -1  # The separator between the chunks of an owner and its other numbers
 LEAD = 64  # Numbers of all runs that are compared together; those that are still equal are compared one by one
 
 

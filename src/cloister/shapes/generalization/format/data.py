@@ -36,7 +36,7 @@ WHOLE_WEIGHT = 100  # Weights are hundredths
 DIGITS = 10  # Digits of a number of codes that nobody knows
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
-"""Names that a column telling visits apart is looked for by, the likeliest first."""
+"""Usual names of a column that distinguishes visits, the likeliest first."""
 
 VISIT = "visit of each line"
 
@@ -182,7 +182,7 @@ class GeneralizationRequest(CodesRequest):
     hierarchy: Hierarchy | None = None  # how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more
     # weights by height of the lowest common node, in hundredths; None: equal steps
     code_weights: tuple[int, ...] | None = None
-    may_omit: bool = True  # whether records without any term are left out where they are fewer than k
+    may_omit: bool = True  # whether records without any term are suppressed if they are fewer than k
 
     def __post_init__(self) -> None:
         check_value("k", self.k, Interval(int, 1, LARGEST))
@@ -283,7 +283,8 @@ class Generalization:
 class VisitsFile:
     """How a file of visits is read; what is None is found out.
 
-    ``visit`` tells visits apart; ``codes`` or ``code``, with all codes of a visit or one, may be missing from the file.
+    ``visit`` distinguishes visits; ``codes`` or ``code``, with all codes of a visit or one, may be missing from the
+    file.
     """
 
     visit: str | None = None
@@ -293,7 +294,7 @@ class VisitsFile:
 
 
 def size_in(words: str) -> int | None:
-    """Return m of ``all:m``, which stands for all sets of up to m codes; None where words are of another policy."""
+    """Return m of ``all:m``, the policy of all sets of up to m codes; None for other policies."""
     kind, _, rest = words.partition(":")
     if kind != ALL or kind == words:
         return None

@@ -125,12 +125,12 @@ class GeneralizationManifest(CodesManifest):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        left_out, k, drops = self.records.suppressed, self.settings.k, self.settings.drop_empty
-        if isinstance(left_out, str):
-            bound = int(left_out[1:])
+        suppressed, k, drops = self.records.suppressed, self.settings.k, self.settings.drop_empty
+        if isinstance(suppressed, str):
+            bound = int(suppressed[1:])
             possible = k > 1 and (bound == k or (drops and bound >= 2 * k - 1))
         else:
-            possible = left_out == 0 or (drops and left_out >= k)
+            possible = suppressed == 0 or (drops and suppressed >= k)
         by_sets = self.method is not GeneralizationMethod.APRIORI
         has_attributes = (self.attributes is None) is (self.settings.attributes is None)
         fits = {"records": possible, "settings": self.settings.by_sets is by_sets, "attributes": has_attributes}
@@ -153,7 +153,7 @@ class GeneralizationManifest(CodesManifest):
 def settings_of(
     given: GivenCodes, request: GeneralizationRequest, policy: str | None, closeness: str
 ) -> GeneralizationSettings:
-    """Return what was asked, with the policy in words and the hierarchy that weights were taken from."""
+    """Return the requested settings, with the policy in words and the hierarchy from which the weights come."""
     return GeneralizationSettings.model_validate(
         {
             **input_settings(given, request, policy),

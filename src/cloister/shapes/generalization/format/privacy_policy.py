@@ -108,7 +108,7 @@ class PrivacyConstraints:
 
 
 def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
-    """Return what a policy asks of data; where diagnoses repeat, a code stands for its first occurrence.
+    """Return the constraints of a policy; if diagnoses repeat, a code means its first occurrence.
 
     Whoever knows an occurrence of a code knows of the earlier ones, so that these are part of the set. Of sets of up to
     m codes every set with earlier ones in place is one as well, and terms see to the rest (`WorkingTerms`).

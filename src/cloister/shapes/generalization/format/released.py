@@ -74,12 +74,12 @@ def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> 
 class DerivedTerms(Derived):
     """The parts that follow from generalized code sets, their auxiliary attributes and settings.
 
-    ``left_out``: patients that are not released, ``<N`` for fewer than N
+    ``suppressed``: the number of suppressed patients, ``<N`` for fewer than N
     """
 
     released: Generalization
     settings: GeneralizationSettings
-    left_out: int | str
+    suppressed: int | str
     attributes: pl.DataFrame | None = None
 
     @cached_property
@@ -91,7 +91,7 @@ class DerivedTerms(Derived):
         """Return columns of attributes, numbers of patients, rules, counts of terms, and risk."""
         counts, risk = self.facts
         parts: dict[Place, Part] = {
-            ("records",): CodeRecords.of(self.released.n_records, self.left_out),
+            ("records",): CodeRecords.of(self.released.n_records, self.suppressed),
             ("guarantee", "rules"): rules_of(self.settings),
             **{("utility", name): count for name, count in counts},
             ("risk",): risk,

@@ -6,8 +6,9 @@ Ours, where the papers leave it open: the penalty S of a suppressed code, the sh
 weight w of a generalized term where the user gives none, height(lowest common node) / height(root) in a hierarchy of
 codes: for ICD codes of one 3-digit category 1/4, of one section 2/4, of one chapter 3/4, others 1; 0 for a single code.
 
-Which codes were suppressed, and how often they occur, is not told; so neither is a loss that counts their occurrences,
-nor the error of a workload, which a recipient could compare with that of a guess. They are the custodian's.
+A release does not reveal which codes were suppressed, and how often these occur. So it contains neither a loss that
+counts their occurrences, nor the error of a workload, which a recipient could compare with that of a guess. Only the
+custodian has these figures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ class CodeTree:
 def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
     """Return categories, sections, chapters and the root; a code of no category is under the root alone.
 
-    Of ``icd9`` and ``icd10``, the one that knows more of the codes is taken if none is named.
+    If no classification is named, use the one of ``icd9`` and ``icd10`` that contains more of the codes.
     """
     names = _names(codes)
     kinds = CLASSIFICATIONS if classification is None else (classification,)
@@ -83,8 +84,8 @@ def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
     bound = hierarchy.bind("code", distinct)
     place = {value: number for number, value in enumerate(bound.values)}
     rows = [place[name] for name in names]
-    told = GIVEN if hierarchy.spec in CLASSIFICATIONS else hierarchy.spec  # a file called like a classification is none
-    return CodeTree(_number_labels([[labels[row] for row in rows] for labels in bound.labels[1:]]), told)
+    spec = GIVEN if hierarchy.spec in CLASSIFICATIONS else hierarchy.spec  # a file called like a classification is none
+    return CodeTree(_number_labels([[labels[row] for row in rows] for labels in bound.labels[1:]]), spec)
 
 
 def weight_tree(tree: CodeTree, weights: tuple[int, ...] | None) -> CodeTree:
@@ -144,8 +145,8 @@ class TermCounts:
 def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, shown: bool = False) -> TermCounts:
     """Gather what losses need, from the original records of each code: (n_codes,).
 
-    If ``shown``, as the released records tell it: as if suppressed codes had no occurrences, and a code that repeats
-    counts once.
+    If ``shown``, count what the released records show: as if suppressed codes had no occurrences, and a repeated code
+    counted once.
     """
     terms = released.terms
     codes = {plain_code(code, repeats=released.repeats and shown) for code in released.vocabulary}
@@ -226,11 +227,11 @@ class GeneralizationFigures:
     # suppressed_codes, suppressed_occurrences: distinct codes, and codes of records
     suppressed_codes: int
     suppressed_occurrences: int
-    # empty_records, left_out: records that keep no term, and those of them that are not released
+    # empty_records, left_out: records that keep no term, and those of them that are suppressed
     empty_records: int
     left_out: int
     ilm_terms: float  # information loss of the terms alone, over the released records
-    closeness: str  # the hierarchy that weights were taken from
+    closeness: str  # the hierarchy from which the weights come
     statuses: Mapping[Status, int]
     outcomes: tuple[PolicySetOutcome, ...]
     bound: float | None = None  # no terms under this policy have a smaller ilm; None where the method does not say
@@ -254,17 +255,17 @@ class GeneralizedCodes:
 def utility_of(
     counts: TermFigures, request: GeneralizationRequest, protected: GeneralizedCodes
 ) -> GeneralizationUtility:
-    """Return what was lost, beside what the data file says: as far as the released records tell it."""
+    """Return the information loss that the data file itself does not show, as far as the released records reveal it."""
     figures, policy, released = protected.figures, request.policy, protected.released
     outcomes = figures.outcomes
     found: tuple[int | None, ...] = (None, None, None)
     if policy is not None and policy.support is None:
         if is_built(policy.spec):
-            # A builder makes sets of the data's own codes: counted are those of which a code is released. How many
-            # others there are tells which suppressed codes belong together, and everybody knows the diseases of gwas.
+            # A builder makes sets of the data's own codes: count those of which a code is released. The number
+            # of others would reveal which suppressed codes belong together, and everybody knows the diseases of gwas.
             outcomes = tuple(outcome for outcome in outcomes if outcome.suppressed < outcome.codes)
         found = len(outcomes), sum(one.satisfied for one in outcomes), sum(one.fully_preserved for one in outcomes)
-    # One that repeats counts once: its suppressed occurrences would tell how often some patient has it.
+    # A repeated code counts once: its suppressed occurrences would reveal how often some patient has it.
     plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
     suppressed = len({plain[code] for code in released.suppressed.tolist()})
     return GeneralizationUtility(

@@ -1,6 +1,6 @@
 """Generalize code sets by the requested method, until every set of the privacy policy matches k patients.
 
-What became of the sets of the privacy policy and of the utility policy is told with the result.
+The result contains the outcomes of the sets of the privacy policy and of the utility policy.
 
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis, Mamoulis, Kalnis (2008), PVLDB 1(1).
 """
@@ -119,7 +119,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
     and that the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy
     only (CBA, UGACLIP). Records that keep no term are omitted where they are fewer than k. Not promised: anything
     against someone who knows other codes, more codes of a patient than a set has, or codes that a patient does not
-    have; nor that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint
+    have; nor that the k records differ in their other terms. Cost: for each merger the codes of a utility constraint
     times the terms of the set at hand, a bit a record for each.
 
     Codes of the vocabulary that no record holds are omitted. Source: Loukides, Gkoulalas-Divanis, Malin (2010),
@@ -253,10 +253,10 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
 def _best_terms(
     codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints
 ) -> tuple[Numbers, float | None]:
-    """The terms of least loss that searches from CBA's, from UGACLIP's and from none found, and a bound of the ILM.
+    """Search from the terms of CBA, those of UGACLIP and none; return the terms of least loss, and a bound of the ILM.
 
-    They never lose more than either's; of few codes, they lose least of all. Where codes repeat, moves could part
-    occurrences of a code: then the better of the two methods is taken, without a bound.
+    They never lose more than the terms of either method. For few codes, no terms lose less. If codes repeat, moves
+    could separate occurrences of a code: then return the better result of the two methods, without a bound.
     """
     methods = GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP
     found = [_terms(codes, replace(request, method=method), tree, constraints).copy() for method in methods]

@@ -19,7 +19,7 @@ MOST_BYTES = 2**31  # A larger data file is refused
 
 
 def check_writable(codes: CodeSets, attributes: AttributesTable | None = None) -> None:
-    """Refuse codes that could be taken for terms, and auxiliary attributes that are called as codes are."""
+    """Reject codes that look like terms, and auxiliary attributes with the names of the columns of codes."""
     if attributes is not None and CODES in attributes.frame.columns:
         raise InputError(f"{attributes.name} has a column {CODES!r}, as the release calls its terms. Rename it.")
     odd = sum(not MARKS.isdisjoint(code) for code in codes.vocabulary)

@@ -5,7 +5,7 @@ CBA: generalize or suppress codes until every set of the privacy policy leads to
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
 biomedical analysis", IEEE ITAB, Algorithm 1.
 
-Deviations: sets of equal support are taken by size, the larger first, and then by their codes. Two terms are merged
+Deviations: sets of equal support are sorted by size, the larger first, and then by their codes. Two terms are merged
 whatever the merger does for the set at hand, as the paper says; equal losses are decided by the names of the terms.
 Where no pair is left, one term of the set at a time is suppressed in all records, the one that loses least; the paper
 does not say which. Pairs are not kept in a queue: a bound on the loss of each pair rules nearly all of them out.
@@ -13,8 +13,8 @@ does not say which. Pairs are not kept in a queue: a bound on the loss of each p
 UGACLIP: the method that CBA is compared with; it fixes the term to generalize and suppresses whole constraints.
 
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), "Anonymization of electronic medical records for validating
-genome-wide association studies", Proceedings of the National Academy of Sciences 107, as told in sections II and IV of
-the paper above.
+genome-wide association studies", Proceedings of the National Academy of Sciences 107, as described in sections II and
+IV of the paper above.
 
 Step by step: of the sets that are not protected the one that most records hold; of its terms the one that fewest
 records hold is fixed, and merged with the term of the same utility constraint that loses least together with it, until
@@ -55,9 +55,9 @@ class WorkingTerms:
     """The partition of the codes as it is now. A term is named by its smallest code.
 
     Where diagnoses repeat, who has an occurrence of a code has all earlier ones, and terms keep to that: an occurrence
-    is a term alone, or in one with all others of its code; with it, all later ones are suppressed. So anyone who knows
-    how often a patient has a code, and looks for the terms of all these occurrences, finds what the last one tells.
-    What a merger costs is counted without the occurrences that join.
+    is a term alone, or in one with all others of its code; with it, all later ones are suppressed. So someone who knows
+    how often a patient has a code learns as much from the term of the last occurrence as from those of all of them. The
+    cost of a merger is counted without the occurrences that join.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
     Whole subtrees of a hierarchy are generalized, for sets of one code first, then of two, up to m. An itemset that
     fewer than k records hold is mended by the cheapest choice of nodes above its items that makes k records hold it.
     Source: Terrovitis, Mamoulis, Kalnis (2008), "Privacy-preserving anonymization of set-valued data", PVLDB 1(1),
-    section 4 (Apriori-based anonymization). Deviations: itemsets of one size are taken by support, the largest first,
+    section 4 (Apriori-based anonymization). Deviations: itemsets of one size are tried by support, the largest first,
     then by codes, not in the order of a count tree, and one choice of nodes is looked for among all. The loss is NCP,
     an item's share of the codes that its node covers, weighted by occurrences; ties: the lowest heights, in the order
     of the items. Nothing is suppressed.

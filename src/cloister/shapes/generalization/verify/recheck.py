@@ -18,7 +18,7 @@ from cloister.release.folder import read_tables
 from cloister.release.head import MANIFEST
 from cloister.results import Verdict
 from cloister.shapes.codes.data import CODES, CodeSets, GivenCodes, occurrence, plain_code
-from cloister.shapes.codes.manifest import CodeRecords, left_out_of
+from cloister.shapes.codes.manifest import CodeRecords, count_suppressed
 from cloister.shapes.codes.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words
 from cloister.shapes.generalization.format.data import (
     RECORDS,
@@ -55,7 +55,7 @@ def known_policy(
 ) -> UtilityPolicy | None:
     """Return the utility policy of a release; one without sets if there is none, None if it is not known.
 
-    A policy that is ``given``, or its words, is taken; ``codes`` are the original.
+    Use the ``given`` policy, or its words; ``codes`` are the original.
     """
     asked = manifest.settings
     if asked.policy is None:
@@ -302,8 +302,8 @@ def _is_as_written(manifest: GeneralizationManifest, file: GeneralizedFile) -> b
 def _consistency_errors(released: Generalization, given: GivenCodes, manifest: GeneralizationManifest) -> list[str]:
     """Codes of terms that the original does not have; other numbers of codes and records than there are."""
     codes, terms = given.codes, set(released.vocabulary)
-    left_out = left_out_of(given.n_empty, released.k, codes.n_records - released.n_records)
-    fits = manifest.records == CodeRecords.of(released.n_records, left_out)
+    suppressed = count_suppressed(given.n_empty, released.k, codes.n_records - released.n_records)
+    fits = manifest.records == CodeRecords.of(released.n_records, suppressed)
     counts = [] if fits else ["records are not those of the original"]
     if more := len(terms - set(codes.vocabulary)):
         have = "code is" if more == 1 else "codes are"

@@ -1,7 +1,7 @@
 """The guarantee of generalized code sets as SQL: ``verify.sql`` checks it from the released file only.
 
-Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D. Codes of one term cannot be told apart, so
-that sets of terms are all that anybody can look for.
+Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D. Nobody can distinguish the codes of
+one term, so an adversary can only look for sets of terms.
 """
 
 from collections.abc import Mapping, Sequence

@@ -47,7 +47,7 @@ def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, 
 
     ``wanted``: (n_sets, width) terms of each set, below 0 where there is none
     """
-    # Each set of terms once, a term once in each; the number of terms stands for no term.
+    # Each set of terms once, a term once in each; the number of terms means no term.
     sets = np.sort(np.where(wanted < 0, n_terms, wanted).astype(np.int32), axis=1)
     repeated = np.zeros(sets.shape, dtype=np.bool_)
     repeated[:, 1:] = sets[:, 1:] == sets[:, :-1]

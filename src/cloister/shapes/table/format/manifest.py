@@ -388,9 +388,9 @@ class TableManifest(TableSections, ManifestHead):
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     """Return counts of records; suppressed ones below k are masked, and so is the input that would reveal them."""
-    left_out = mask_small_count(suppressed, k)
-    every = masked_total(released, left_out)
-    return RecordCounts.model_validate({"in": every, "released": released, "suppressed": left_out})
+    masked = mask_small_count(suppressed, k)
+    every = masked_total(released, masked)
+    return RecordCounts.model_validate({"in": every, "released": released, "suppressed": masked})
 
 
 def guarantee_of(manifest: TableSections) -> Guarantee:

@@ -162,8 +162,8 @@ MOST_EMPTY = 16  # cells of that table for each one that is filled
 class SensitiveValues:
     """One sensitive column as a rule sees it.
 
-    ``row_of_record`` (n,) is the distinct row of each record, or of each row of a tally, ``n`` (n,) how many it stands
-    for; the rule says whether values need an order or groups.
+    ``row_of_record`` (n,) is the distinct row of each record, or of each row of a tally; ``n`` (n,) is the number of
+    records of that row. The rule determines whether values need an order or groups.
     """
 
     def __init__(

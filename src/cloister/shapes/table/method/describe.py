@@ -60,10 +60,12 @@ def usefulness(table: EncodedTable, protected: ProtectedTable, request: TableReq
     released, places = protected.released().frame, protected.originals.drop_nulls()
     labels = {name: as_text(released[name]) for name in request.quasi_identifiers}
     found: dict[str, float] = {}
-    people = [_says(label, table.frame[name][places]) for name, label in labels.items() if PEOPLE.search(name)]
+    people = [
+        _is_informative(label, table.frame[name][places]) for name, label in labels.items() if PEOPLE.search(name)
+    ]
     if people:
-        said = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(people)])
-        found |= {"by_age_and_sex": said.select(pl.all_horizontal(pl.all()).mean()).item()}
+        informative = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(people)])
+        found |= {"by_age_and_sex": informative.select(pl.all_horizontal(pl.all()).mean()).item()}
     if request.target is not None:
         target = as_text(table.frame[request.target]).fill_null("")
         outcome = (target == target.mode().sort()[0]).to_numpy()
@@ -77,17 +79,17 @@ def usefulness(table: EncodedTable, protected: ProtectedTable, request: TableReq
     return {name: round(share, 4) for name, share in found.items()}
 
 
-def _says(label: pl.Series, recorded: pl.Series) -> pl.Series:
-    """Whether a label says a value: of numbers to ten years, of anything else that it is not any value."""
+def _is_informative(label: pl.Series, recorded: pl.Series) -> pl.Series:
+    """Return whether a label is informative: a number to within ten years; anything else if it is not suppressed."""
     number = as_text(recorded).cast(pl.Float64, strict=False)
-    is_said = label.is_null() | (label != ROOT)
+    is_kept = label.is_null() | (label != ROOT)
     if number.null_count() > recorded.null_count():
-        return is_said
+        return is_kept
     covered = pl.DataFrame({"label": label, "number": number})
     years = (pl.col("number").max() - pl.col("number").min()).over("label")
     return (
-        is_said & covered.select((years < DECADE).fill_null(value=True)).to_series()
-    )  # missing is a value, and is said
+        is_kept & covered.select((years < DECADE).fill_null(value=True)).to_series()
+    )  # a missing value is a value, and informative
 
 
 def group_values(recorded: pl.Series) -> pl.Series:
@@ -179,7 +181,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
     quasi = request.quasi_identifiers
     asked = {name: getattr(request, name) for name in PublishedSettings.model_fields if hasattr(request, name)}
     bounds = {column: (one.lowest, one.highest) for column, one in quasi.items()}
-    told = {
+    known = {
         "source": source,
         "undecided": next((word for word in request.undecided if "=" not in word), None),
         "rules": tuple(rule.words() for rule in request.rules),
@@ -195,7 +197,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
         "level_bounds": {column: bound for column, bound in bounds.items() if bound != (0, None)},
         "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
     }
-    return PublishedSettings.of_known(**asked | told)
+    return PublishedSettings.of_known(**asked | known)
 
 
 def exact_figures(
@@ -243,7 +245,7 @@ def _search(
     # What was proven of the transformation says nothing of classes that were merged afterwards.
     optimal = found.optimal and request.merge_bound is None
     is_hidden = is_masked or request.levels is not None or not request.has_one_transformation
-    # A bound is of the exact loss: beside an estimate, which may be greater, it would be read as a bound of that.
+    # The bound is for the exact loss. Next to an estimate, which may be greater, readers would misread it.
     is_hidden |= request.loss.looks_within_classes or not utility.exact
     bound = None if is_hidden else utility.loss if optimal else math.floor(found.bound * ROUNDED) / ROUNDED
     return TableSearch(

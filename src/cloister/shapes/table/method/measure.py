@@ -38,7 +38,7 @@ def measure_utility(
 ) -> Utility:
     """Return the information loss of each quasi-identifier and in total; suppressed records count as complete loss.
 
-    A label that stands for several sets at the levels that occur counts as the largest: its reader cannot tell which.
+    A label that covers different sets at the levels that occur counts as the largest set: a reader cannot tell which.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTabl
     only they have, or how they are spread over classes. So figures always follow from the released records alone
     (hierarchies bound to their values, or to what labels show), with k - 1 suppressed records where a number
     below k is masked. Choosing by whether that changes anything would itself say so. Losses that look within classes
-    would tell how the values of a class are spread: entropy is always computed as if they were spread evenly over what
-    their label covers, and divergence as if they were all the same, the most that it can be.
+    would reveal how the values of a class are spread: entropy is always computed as if they were spread evenly over
+    what their label covers, and divergence as if they were all the same, the most that it can be.
     """
     labels, k = protected.labels, request.k
     is_masked = must_mask(protected.suppressed, k)
@@ -168,7 +168,7 @@ def _loss_of_released(
 ) -> float:
     """The same if the released records were all there are, their values spread evenly under each label.
 
-    For their divergence, which is none then, all records of a class are taken to be the same: the most it can be.
+    The divergence would be 0 then. It is computed as if all records of a class had the same value, the most it can be.
     """
     n_rows = originals.frame.height
     alone = replace(protected, originals=pl.Series(range(n_rows), dtype=pl.Int64))
@@ -288,7 +288,7 @@ def variance_lost(text: pl.Series, shown: pl.Series) -> float:
     """Return the share of variance lost by replacing the numbers of released records with means or medians.
 
     Records shown without a value count as if they were shown the mean of all. Published shares are rounded up to
-    hundredths, and never below one: 0 would tell that every patient has just the value shown.
+    hundredths, and never below one: 0 would reveal that every patient has exactly the value shown.
     """
     pairs = [(a, b) for a, b in zip(numbers_of(text), numbers_of(shown), strict=True) if a is not None]
     if not pairs:

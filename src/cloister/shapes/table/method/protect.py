@@ -137,8 +137,8 @@ class DatabaseRelease(TableRelease):
 SHORTEST_KEY = 32
 DIGITS = 19  # of the largest number
 DECIMALS = 2
-"""Decimals of a mean or median, always: taken from the values, their number would tell of single ones. Two are what
-clinical figures are recorded with; further ones would give away the exact sum of a class."""
+"""Decimals of every mean or median. A number of decimals that depends on the values would reveal single values.
+Clinical figures have two decimals; more would reveal the exact sum of a class."""
 
 
 def protect(
@@ -148,7 +148,8 @@ def protect(
 
     *Guarantee*: every class of released records with equal quasi-identifiers satisfies every rule, and so does the
     release as a whole, against anybody who knows the quasi-identifiers of a patient. No more than the limit is
-    suppressed. What each method promises of the loss stands with it (`choose`). Not promised: what no rule speaks of.
+    suppressed. The docstring of each method states what it guarantees for the loss (`choose`). Not
+    promised: anything that no rule covers.
     Cost: the method, then one pass over the records.
 
     ``codes``: of all records, where classes are to be merged for their sake.
@@ -329,14 +330,14 @@ def check_numbers(text: pl.Series) -> None:
 def microaggregate(text: pl.Series, classes: NDArray[np.int64], aggregate: str) -> pl.Series:
     """Return the mean, median or mode of each record's class, numbers computed exactly and rounded half to even.
 
-    Where a record of a class has no value, the whole class has none: the mean of the others, beside empty cells, would
-    tell whose value is missing.
+    If a record of a class has no value, no record of the class gets one: a mean next to empty cells would reveal whose
+    value is missing.
 
     *Guarantee*: the records of a class stay alike, so that what holds of classes still does. Against someone who knows
-    all values of a class but one, nothing: the mean tells the last, the mode where it decides. A mode is the value of
-    at least two records of the class, and of all if all agree: it is as recorded then, and nobody can see that it is.
-    Where no two records agree there is none.
-    Not truthful: no record need have the mean shown, nor a particular one the mode. Cost: one pass over the records.
+    all values of a class but one, nothing: the mean reveals the last one, and so does a mode that depends on it. A mode
+    is the value of at least two records of the class, and of all if all agree: it is as recorded then, and nobody can
+    see that it is. Where no two records agree there is none. Not truthful: no record need have the mean shown, nor a
+    particular one the mode. Cost: one pass over the records.
 
     ``classes``: (n_records,) class of each record, numbered from 0.
 

@@ -77,7 +77,7 @@ class RuleChecker:
         """Return the smallest of these classes, as many as must be suppressed for the rules about the table."""
         sizes = grouping.sizes[kept]
         ascending = np.sort(sizes)
-        n = self.n_left_out(ascending)
+        n = self.count_suppressed(ascending)
         if not n:
             return kept[:0]
         smaller, last = kept[sizes < ascending[n - 1]], kept[sizes == ascending[n - 1]]
@@ -99,7 +99,7 @@ class RuleChecker:
     def holds(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> NDArray[np.bool_]:
         """Return whether each of these classes satisfies all rules about classes, shape (n_classes,).
 
-        Rules about the table as a whole are left aside. Cost: the rows given, whatever the table holds.
+        Ignore rules about the complete table. Cost: the rows given, however large the table is.
 
         ``labels``: (n,) class of each, none of them empty; a class may be made of rows at different levels.
         """
@@ -120,17 +120,17 @@ class RuleChecker:
         # Weights are added up as floating-point numbers, exact below 2**53 records.
         return np.bincount(labels, self._task.rows.records[rows], n_classes).astype(np.int64)
 
-    def n_left_out(self, sizes: NDArray[np.int64]) -> int:
+    def count_suppressed(self, sizes: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes must be suppressed to satisfy the rules about the table.
 
         ``sizes``: (n_classes,) records of each class, ascending.
         """
-        left_out, before = 0, -1
-        while left_out != before and left_out < sizes.size:
-            before = left_out
+        suppressed, before = 0, -1
+        while suppressed != before and suppressed < sizes.size:
+            before = suppressed
             for rule in self._table_rules:
-                left_out += rule.n_violating(sizes[left_out:])
-        return left_out
+                suppressed += rule.n_violating(sizes[suppressed:])
+        return suppressed
 
     def level_loss(self, levels: Sequence[int]) -> Fraction:
         """Return the mean over the quasi-identifiers of level / highest level."""

@@ -136,8 +136,8 @@ def _pairs(groups: pl.DataFrame, covered: Mapping[str, Mapping[str | None, Bits]
 def bounds_of_patients(beneath: Beneath, classes: ReleasedClasses) -> tuple[pl.Series, pl.Series] | None:
     """Return the least and greatest possible number of patients in each class; None if it cannot be known.
 
-    For the least, a class takes as many records as it has, those of the patients with the most first. Where it has all
-    records beneath its labels, both are the number of its patients.
+    For the least number, fill the class with the records of the patients who have the most. If the class has all
+    records below its labels, both numbers equal the number of its patients.
     """
     if beneath.unknown or PATIENT not in beneath.points.columns:
         return None
@@ -146,8 +146,8 @@ def bounds_of_patients(beneath: Beneath, classes: ReleasedClasses) -> tuple[pl.S
     before = of_group.with_columns((pl.col(COUNT).cum_sum() - pl.col(COUNT)).over(GROUP).alias(BEFORE))
     places = beneath.released.group_by(PLACE).agg(pl.col(GROUP).first()).sort(PLACE)
     places = places.with_columns(classes.sizes[COUNT].alias(SIZE))
-    taken = places.join(before, on=GROUP, how="left").group_by(PLACE)
-    counts = taken.agg((pl.col(BEFORE) < pl.col(SIZE)).sum().alias("least"), pl.col(PATIENT).count().alias("most"))
+    joined = places.join(before, on=GROUP, how="left").group_by(PLACE)
+    counts = joined.agg((pl.col(BEFORE) < pl.col(SIZE)).sum().alias("least"), pl.col(PATIENT).count().alias("most"))
     counts = counts.sort(PLACE)
     return counts["least"], counts["most"]
 

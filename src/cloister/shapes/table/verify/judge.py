@@ -102,23 +102,23 @@ def releasable(
     about_table = [rule for rule in rules if is_about_table(rule)]
     if about_table:
         kept = kept.sort([pl.col(COUNT), *(pl.col(name).fill_null("") for name in sorted(keys))])
-        n_left_out = kept.height - released.height
-        kept = kept.slice(n_left_out) if _is_least(about_table, kept[COUNT].to_list(), n_left_out) else kept.clear()
+        n_suppressed = kept.height - released.height
+        kept = kept.slice(n_suppressed) if _is_least(about_table, kept[COUNT].to_list(), n_suppressed) else kept.clear()
     is_whole = kept.height == every.sizes.height
     return kept if is_whole or not any(forbids_suppression(rule) for rule in rules) else kept.clear()
 
 
-def _is_least(rules: Sequence[Description], sizes: Sequence[int], n_left_out: int) -> bool:
+def _is_least(rules: Sequence[Description], sizes: Sequence[int], n_suppressed: int) -> bool:
     """Return whether suppressing this number of the smallest classes satisfies all rules, and one fewer does not.
 
     No other number has both properties, but for estimates, which may rise and fall.
     """
-    if n_left_out < 0:
+    if n_suppressed < 0:
         return False
-    left = Counter(sizes[n_left_out:])
+    left = Counter(sizes[n_suppressed:])
     if left and not all(TABLE_RULES[rule["model"]](rule, left, 1) for rule in rules):
         return False
-    if n_left_out == 0:
+    if n_suppressed == 0:
         return True
-    left[sizes[n_left_out - 1]] += 1
+    left[sizes[n_suppressed - 1]] += 1
     return not all(TABLE_RULES[rule["model"]](rule, left, -1) for rule in rules)

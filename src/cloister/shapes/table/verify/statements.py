@@ -1,8 +1,8 @@
 """The guarantee of a released table as SQL: ``verify.sql`` checks it from the released files only.
 
-The script is the template `verify.sql.j2` beside this file; here are the conditions under which a class breaks a rule.
-Definitions are those of the papers that `cloister.privacy` names. A missing value is a value of its own, but none for
-l-diversity, (alpha, k)-anonymity and beta-likeness.
+The script is the template `verify.sql.j2` in this folder. This file has the conditions under which a class breaks a
+rule. Definitions are those of the papers that `cloister.privacy` names. A missing value is a value of its own, but none
+for l-diversity, (alpha, k)-anonymity and beta-likeness.
 
 The same conditions judge any classes in memory (`find_violating`), such as those of the original.
 """
@@ -33,8 +33,8 @@ FOLDERS = ("shapes/table/verify", "shapes/table_with_codes/verify", "shapes/disa
 class RuleCondition:
     """The condition under which a class violates a rule.
 
-    ``kind`` says what the condition is asked of: the ``class``, ``all classes`` together, how many records of the class
-    have each value of a column (``counts``), what shares these are (``values``), their ``shares`` beside those among
+    ``kind`` states what the condition is about: the ``class``, ``all classes`` together, how many records of the class
+    have each value of a column (``counts``), the shares of these (``values``), these ``shares`` compared with those of
     all records, or these shares in the ``order`` of the values.
     """
 

@@ -1,8 +1,8 @@
 """The states of a table with codes: request, codes as read, protected and released; and the presence of codes.
 
-Whether patients have codes at all is a quasi-identifier of two values, which is never generalized. Classes then hold
-patients with codes only or without codes only, k at least. So anyone who knows that a patient has none is left with k
-candidates as well, and no record that has codes is taken for an empty one.
+Whether a patient has any codes is a quasi-identifier with two values, which is never generalized. So all patients of
+an equivalence class have codes, or none of them has. Each class has at least k patients. Someone who knows that a
+patient has no codes therefore finds at least k candidates, and cannot confuse records with codes and records without.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,8 @@ class CodesRequested:
     """The request for the column of codes.
 
     ``column`` holds the codes of each patient, separated by white space, and nothing for patients without codes;
-    ``missing`` are texts in it that stand for a missing code; ``m`` codes may be known beside the quasi-identifiers.
+    ``missing`` lists the texts that represent a missing code. An adversary may know up to ``m`` codes of a patient in
+    addition to the quasi-identifiers.
     ``method`` is one for code sets; the fields after ``max_cluster_size`` are for disassociation.
     """
 
@@ -106,7 +107,7 @@ class ProtectedBoth:
 
 
 PRESENT = "codes"
-"""What stands for any set of codes while the table is protected and verified."""
+"""The placeholder for any set of codes while the table is anonymized and verified."""
 
 
 def words_of(column: str, missing: Sequence[str]) -> pl.Expr:

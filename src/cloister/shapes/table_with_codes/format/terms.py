@@ -1,8 +1,8 @@
 """Codes that are generalized inside the classes of a table: the terms of each class, and what a release says of them.
 
-Each record has its own terms, in the column of codes of the data file: a code, or codes in brackets of which the
-patient has one or more. What a term stands for is written in it, so that no other file is needed. Terms of a class
-share no code; classes may have different terms.
+The column of codes in the data file contains the terms of each record. A term is one code, or several codes in
+brackets of which the patient has one or more. Each term lists its codes, so no other file is needed to read it. The
+terms of an equivalence class share no code. Different classes may have different terms.
 """
 
 from collections.abc import Sequence

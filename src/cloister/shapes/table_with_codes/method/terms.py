@@ -87,7 +87,7 @@ def protect_terms_of(
 
 
 def _request(k: int, asked: CodesRequested, policy: UtilityPolicy | None, codes: CodeSets) -> GeneralizationRequest:
-    """Return the request for the codes of one class, none of whose records can be left out."""
+    """Return the request for the codes of one class; no record of the class may be suppressed."""
     return GeneralizationRequest(
         k,
         PrivacyPolicy.all_combinations(codes, asked.m),

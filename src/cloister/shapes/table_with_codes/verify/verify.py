@@ -152,8 +152,8 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, OriginalBoth
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the guarantee of the table, of the codes, and of both together.
 
-        Of codes it is checked class by class whether the original is a data set that the clusters may stand for, as
-        far as counts of single codes tell.
+        For the codes of each class, check whether the clusters may represent the original. The check compares the
+        counts of single codes.
         """
         files, original, manifest = release.files, release.original, release.manifest
         assert original is not None
@@ -189,7 +189,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, OriginalBoth
 
 
 def _compare_with_original(release: ReleaseFolder, both: OriginalBoth) -> list[tuple[str, bool]]:
-    """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
+    """Check whether the clusters may represent the original, class by class if a policy determines the classes."""
     original, reduced, manifest, released = both.whole, both.reduced, release.manifest, release.files.released
     if original is None or reduced is None:
         return []

@@ -134,11 +134,11 @@ class Trajectories:
         Parameters
         ----------
         path : columns ``id,code,age``, in any order; others are passed over
-        id, code, age : names of the columns; without, the first of the usual names is taken
+        id, code, age : names of the columns; if None, the first column with a usual name
         date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
             (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
         detail : a column with a further attribute of each pair, such as the department
-        how : encoding, delimiter, texts that stand for a missing value and more; see
+        how : encoding, delimiter, texts that represent a missing value and more; see
             `cloister.settings.reading.ReadingWords`
         """
         return encode(
@@ -311,7 +311,7 @@ class TrajectoriesRequest:
     method: Method = Method.A_GS  # how two trajectories are aligned
     # of codes, of ages and of details, if there are any, in the loss, each from 0 on, together 1
     weights: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1, 2))
-    cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
+    cost: Cost = Cost.PAPER  # whether the loss of a merged pair counts once or for each of its patients
     # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
     max_loss: float | None = None  # clusters that lose more in the mean of their pairs are omitted
@@ -378,8 +378,8 @@ def weights_of(*weights: Number, of: int = 2) -> tuple[Fraction, ...]:
 class Attributes:
     """The auxiliary attributes of the patients, as the methods see them."""
 
-    # (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells patients
-    # with equal trajectories apart, so that the order of the input never does
+    # (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows;
+    # distinguishes patients with equal trajectories, so that the order of the input never matters
     rank: Integers
     # (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
     sensitive: Numbers | None = None

@@ -16,7 +16,7 @@ from .data import Integers, Numbers, Trajectories, Unknown, age_text, is_code
 # Ages by one, five, ten and twenty years; 90 and over together, as the Safe Harbor rule of HIPAA asks
 USUAL_AGES = IntervalHierarchy((1, 5, 10, 20), top=90)
 H = TypeVar("H", bound=Hierarchy)
-Other = tuple[str, list[int]]  # A label that is no node of a tree, and the leaves that it stands for
+Other = tuple[str, list[int]]  # A label that is not a node of the tree, and the leaves that it covers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,15 +25,15 @@ class ValueTree:
 
     Nodes are numbered: leaves first, in the order of the values; then what covers two leaves or more, from few leaves
     to many; the root is last. A node of the hierarchy with a single value below is omitted: values never meet in it.
-    Where labels of several levels cover the same values, the finest stands; what only the hierarchy's root covers is
-    `*`.
+    If labels of several levels cover the same values, the node has the finest one. Values that only the root of the
+    hierarchy covers together have the label `*`.
 
-    **Recorded and coarse under one label.** A value that was recorded and is also the label of others, `401` beside
-    `401.1`, is a leaf of its own under that label. Alignment tells the two apart. Text cannot: `401` in a release means
-    "401 or any code below it", never "401 and no more was said". So whatever shares a label is *released as* the lowest
-    node that covers it all (``released``), and counts as that node in exact losses, in answers to queries and in what
-    is verified. The reader never takes the coarse for the exact. The same holds for labels that the hierarchy has, but
-    that are no node here, since they are over a single one.
+    **One label for a recorded value and for a group.** A recorded value that is also the label of other values, such as
+    `401` of `401.1`, is a leaf of its own under that label. Alignment distinguishes the two nodes. A reader cannot:
+    `401` in a release means "401 or any code below it", never "exactly 401". So all nodes with one label are *released
+    as* the lowest node that covers them all (``released``). They count as that node in exact losses, in answers to
+    queries and in verification. So a reader never mistakes a group for an exact value. The same is true of labels of
+    the hierarchy that are not nodes of this tree, because they cover a single node.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _distinguish_labels(tree: ValueTree, others: Sequence[Other]) -> Numbers:
     """The node that each is released as, so that no two released nodes share a label, nor one with what got no node."""
     named = frozenset(tree.labels)
     # The lowest node that a label may be released as. It is kept from round to round: a label whose leaf was moved up
-    # stands for a recorded value still.
+    # still represents a recorded value.
     lowest: dict[str, int] = {}
     for label, leaves in others:
         if label in named:
@@ -171,7 +171,7 @@ NO_DETAILS = ValueTree.from_levels([ROOT], [])
 
 @dataclass(frozen=True)
 class _Fitted(Generic[H]):
-    """A hierarchy that was fitted to data, and is told as it was asked for."""
+    """A hierarchy that was fitted to data, and is reported as the user requested it."""
 
     inner: H
 

@@ -37,7 +37,7 @@ MEANINGS_OF_AGES = (
     (re.compile(r">=[0-9.]+"), "this age and all above"),
     (re.compile(r"<[0-9.]+"), "all ages below"),
 )
-AS_RECORDED_UNDER = ("interval", "suppress")  # Kinds of hierarchies under which a number stands for itself alone
+AS_RECORDED_UNDER = ("interval", "suppress")  # Kinds of hierarchies in which a number represents only itself
 
 Rules = tuple[KAnonymityRule] | tuple[KAnonymityRule, DiversityRule]
 
@@ -49,7 +49,7 @@ class DerivedTrajectories(Derived):
     files: WrittenTrajectories
     settings: PublishedTrajectories
     columns: DataColumns
-    n_left_out: int
+    n_suppressed: int
 
     @cached_property
     def sizes(self) -> pl.Series:
@@ -61,9 +61,9 @@ class DerivedTrajectories(Derived):
     @property
     def records(self) -> ReleasedPatients:
         """The numbers of original and released patients."""
-        n_patients, n_left_out = int(self.sizes.sum()), self.n_left_out
+        n_patients, n_suppressed = int(self.sizes.sum()), self.n_suppressed
         return ReleasedPatients.model_validate(
-            {"in": n_patients + n_left_out, "released": n_patients, "suppressed": n_left_out}
+            {"in": n_patients + n_suppressed, "released": n_patients, "suppressed": n_suppressed}
         )
 
     @cached_property

@@ -260,11 +260,11 @@ class TrajectoriesManifest(ManifestHead):
         has_sets = policy is not None and not is_made_of_data(policy)
         # One block if all patients fit into it; else each has three times k patients or more.
         records, block = self.records, settings.block
-        n_patients, n_left_out = records.in_, records.suppressed
+        n_patients, n_suppressed = records.in_, records.suppressed
         is_one = block == "off" or (isinstance(block, int) and block >= n_patients)
         most_blocks = 1 if is_one else max(1, n_patients // (3 * settings.k))
         fits = {
-            "records": n_left_out == 0 or (settings.max_loss is not None and n_left_out >= settings.k),
+            "records": n_suppressed == 0 or (settings.max_loss is not None and n_suppressed >= settings.k),
             "columns": has_details is (asked[DETAIL] is not None)
             and all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
             "utility.dlm_exact": (self.utility.dlm_exact is not None) is has_details,

@@ -28,7 +28,7 @@ def only_column(name: str) -> tuple[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class TrajectoriesSettings:
-    """What is asked of trajectories, as stated. What is None was not said."""
+    """The stated settings of a request for trajectories; None if not stated."""
 
     method: Annotated[
         str,

@@ -264,7 +264,7 @@ class ConstraintOutcome:
     pairs: int  # pairs of the original with one of its codes
     suppressed: int  # those of them that are suppressed
     kept: bool  # whether no released code covers one of its codes and one beyond it
-    kept_common: bool  # the same for codes that k patients or more have, which tells of no other code
+    kept_common: bool  # the same for codes of k patients or more; reveals nothing of other codes
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class Losses:
     ilm_macro: float
     alm_macro: float
     suppressed: int  # pairs that are suppressed
-    # ilm_common, alm_common: as the exact ones, over the values that k patients or more have; these are told
+    # ilm_common, alm_common: like the exact ones, over the values of k patients or more; these two are released
     ilm_common: float
     alm_common: float
     all_common: bool  # whether k patients or more have every code, age and detail that someone has
@@ -307,11 +307,11 @@ class ProtectedTrajectories:
 def cut(problem: Problem, block: int | str, k: int) -> list[Integers]:
     """Return the distinct contents of each block, ascending.
 
-    Patients are cut in two, and again, where they differ most: at the middle of the length of their trajectories, of
-    how many codes of a group they have, or of how many ages of a group. The cut that is taken has the highest variance
-    by the weights asked for; of equal ones the first. Equal contents stay together. The order of patients has no part
-    in it. Every block has k patients or more, three times k where patients of equal content do not stand against it;
-    clusters formed in it promise what they would without blocks.
+    Cut blocks in two, repeatedly, where their patients differ most: at the middle of the length of their trajectories,
+    or of the number of codes or of ages of a group. Use the cut with the highest weighted variance, of equal cuts the
+    first. Patients with equal contents stay in one block. The order of the patients does not matter. Every block has at
+    least k patients, and 3k unless patients with equal contents prevent it. Clusters give the same guarantee with
+    blocks and without.
     """
     n_distinct = problem.first.size
     if block == "auto":

@@ -1,6 +1,6 @@
 """Anonymize trajectories: cluster the patients, and release one sequence of generalized pairs for each cluster.
 
-What the compiled search finds becomes the release and the secret beside it, sensitive values kept diverse.
+Turn the clusters of the compiled search into the release and its secret part, and keep sensitive values diverse.
 """
 
 import os
@@ -60,14 +60,14 @@ def anonymize(
     *Guarantee* (Definition 1 of the paper): k patients or more share every released sequence, so any set of (code, age)
     pairs, however large, matches k patients or none. It holds against someone who knows everything of a patient's
     trajectory, which patients are in the data, and the release. Not promised: that nothing is learned of the patients
-    of a cluster together (a code that a cluster's sequence tells, all its patients have; ask for a diversity); anything
+    of a cluster together (all patients of a cluster have the codes of its sequence; ask for a diversity); anything
     against someone who knows the auxiliary attributes, who knows many other patients of the cluster, or who has
     several releases of changing data; how much is lost. Cost: quadratic in the number of distinct trajectories, or in
     the size of a block.
 
     The result does not depend on the order of the patients, nor on the number of threads. Deviations from the paper,
-    which leaves them open: where several trajectories are the most frequent, farthest or closest, the shortest is
-    taken, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
+    which leaves them open: of several most frequent, farthest or closest trajectories, the method uses the
+    shortest, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
     left, not a random one. Patients with equal trajectories are distinguished by auxiliary attributes, then not at all.
 
     References
@@ -127,7 +127,7 @@ def anonymize_under(
         released, alignment = released.of(left), Alignment(cluster_of.astype(np.int32), position)
         trajectories = trajectories.only(kept)
     losses = measure(trajectories, released, alignment, gained.sum(axis=0))
-    # What is lost of the values that everybody has would tell of those omitted.
+    # The loss of values that everybody has would reveal something about the suppressed patients.
     losses = replace(losses, all_common=losses.all_common and trajectories.n_patients == problem.order.size)
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes, kept)
@@ -287,12 +287,12 @@ def merge_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Di
 
 
 def suppress_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Diversity) -> FoundClusters:
-    """Suppress released codes until of the patients of a cluster at most one in l has a sensitive one behind them.
+    """Suppress released codes until at most one in l patients of a cluster has a sensitive code behind them.
 
-    All patients of a cluster get the same codes. So a code that is released tells of each of them, and one that covers
-    sensitive codes only would tell them of all. Counted are the patients for whom a sensitive code of theirs is
-    released, as it is or generalized; of the released codes behind which most of them stand, the first is suppressed
-    for the whole cluster, as often as needed.
+    All patients of a cluster get the same codes. So a released code is a statement about each of them, and a code that
+    covers only sensitive codes would reveal that all of them have one. Count the patients of whom a sensitive code is
+    released, as recorded or generalized. Suppress the released code of most of these patients, of several the first,
+    for the whole cluster. Repeat as often as needed.
     """
     vocabulary = problem.code_tree.labels[: problem.code_tree.n_values]
     sensitive = np.array([code in diversity.codes for code in vocabulary])

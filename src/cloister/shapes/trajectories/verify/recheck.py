@@ -74,8 +74,8 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
     def derive(self, release: ReleaseFolder) -> DerivedTrajectories:
         """Return the parts that follow from the files."""
         stated, original = release.manifest, release.original
-        n_left_out = stated.records.suppressed if original is None else original.n_left_out
-        return DerivedTrajectories(release.files, stated.settings, stated.columns, n_left_out)
+        n_suppressed = stated.records.suppressed if original is None else original.n_suppressed
+        return DerivedTrajectories(release.files, stated.settings, stated.columns, n_suppressed)
 
     def contradictions(self, release: ReleaseFolder) -> list[str]:
         """Check the stated losses against the files."""
@@ -135,7 +135,7 @@ def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, rele
     given = original.given.trajectories
     ids = pl.Series(np.arange(1, given.n_patients + 1)) if given.ids is None else given.ids
     origin = origins(original.crosswalk, ids, int(released.frame[ID][-1]))
-    theirs, n_left_out = domain.trajectories, 0
+    theirs, n_suppressed = domain.trajectories, 0
     if manifest.records.suppressed:
         if origin is None:
             raise InputError(
@@ -144,9 +144,9 @@ def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, rele
                 " with the original.",
             )
         kept = np.unique(origin)
-        n_left_out, origin = theirs.n_patients - kept.size, np.searchsorted(kept, origin)
+        n_suppressed, origin = theirs.n_patients - kept.size, np.searchsorted(kept, origin)
         theirs, attributes = theirs.only(kept), None if attributes is None else attributes[kept]
-    return Secret(theirs, domain.codes, domain.ages, attributes, origin, None, n_left_out, domain.details)
+    return Secret(theirs, domain.codes, domain.ages, attributes, origin, None, n_suppressed, domain.details)
 
 
 def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hierarchy:

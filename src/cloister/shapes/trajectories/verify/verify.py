@@ -30,7 +30,7 @@ from cloister.verification.script import Finding, note
 
 from .statements import ExpectedGuarantee, find_broken
 
-KEY, SIZE = "trajectory\0", "rows\0"  # Columns beside those of a release, whose names are none of theirs
+KEY, SIZE = "trajectory\0", "rows\0"  # Helper columns; no column of a release can have such a name
 ROUNDED = 0.0005 + 1e-9  # How far a loss published to three decimals may be from the true one
 COUNTED = "equal trajectories were counted again by SQL in what is released"
 LABELS = ", and labels and the number of patients were compared with the original"
@@ -53,7 +53,7 @@ class Secret:
     # (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed; None: not
     # known
     position: Numbers | None = None
-    n_left_out: int = 0  # patients that are not released, and not among these trajectories
+    n_suppressed: int = 0  # patients that are not released, and not among these trajectories
     details: Hierarchy | None = None  # None: pairs have no detail
 
     @property
@@ -98,11 +98,11 @@ def _check_sensitive_codes(checks: Checks, frame: pl.DataFrame, secret: Secret, 
         for label in labels - {ROOT}:
             covered.setdefault(label, set()).add(code)
     released = frame[CODE].unique().to_list()
-    is_told = any(covered.get(label) and covered[label] <= diversity.codes for label in released)
-    holds = checks.require(not is_told, "no released code stands for sensitive codes alone")
+    is_revealed = any(covered.get(label) and covered[label] <= diversity.codes for label in released)
+    holds = checks.require(not is_revealed, "no released code stands for sensitive codes alone")
     if not holds or secret.position is None or secret.origin is None:
         return
-    # Only the place of every pair says which code a released label stands for, hence whom it gives away.
+    # Only the positions of the pairs show which code a released label replaces, hence whose code it reveals.
     sensitive = np.array([code in diversity.codes for code in original.vocabulary], dtype=np.bool_)
     known = np.unique(original.owner[(secret.position >= 0) & sensitive[original.codes]])
     behind = pl.Series("behind\0", np.isin(secret.origin, known))
@@ -118,7 +118,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     """Compare the release with the original."""
     n_released = int(released.frame[ID][-1])
     as_many = n_released == secret.trajectories.n_patients
-    aside = f", {secret.n_left_out:,} aside who are left out" if secret.n_left_out else ""
+    aside = f", {secret.n_suppressed:,} aside who are left out" if secret.n_suppressed else ""
     if not checks.require(as_many, f"there are as many patients as in the original{aside}"):
         return
     covered, names = labels_of(secret), [name for name, _, _ in secret.trajectories.columns]
@@ -165,7 +165,7 @@ def _attributes_fit(attributes: pl.DataFrame | None, secret: Secret) -> bool:
 
 
 def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, covered: tuple[Covered, ...]) -> None:
-    """Place the kept pairs of the original beside the released rows, one by one."""
+    """Match the kept pairs of the original with the released rows, one by one."""
     original, position, origin = secret.trajectories, secret.position, secret.origin
     if position is None or origin is None or position.size != original.n_pairs:
         checks.require(position is None, "every pair of the original has its place")
@@ -179,18 +179,18 @@ def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, covered: t
     number[origin] = np.arange(1, original.n_patients + 1)
     n_kept = np.bincount(owner[kept], minlength=original.n_patients)
     rows = np.bincount(frame[ID].to_numpy() - 1, minlength=original.n_patients)
-    # A patient without any kept pair is in the file with one row of two roots, which stands for no pair.
+    # The file contains a patient without any kept pair as one row of two roots, which represents no pair.
     alone = frame.filter(pl.len().over(ID) == 1)
-    told_nothing = np.zeros(original.n_patients, dtype=np.bool_)
-    told_nothing[alone.filter(pl.all_horizontal(pl.exclude(ID) == ROOT))[ID].to_numpy() - 1] = True
+    is_suppressed = np.zeros(original.n_patients, dtype=np.bool_)
+    is_suppressed[alone.filter(pl.all_horizontal(pl.exclude(ID) == ROOT))[ID].to_numpy() - 1] = True
     expected = n_kept[origin]
-    standing_in = (expected == 0) & (rows == 1) & told_nothing
+    standing_in = (expected == 0) & (rows == 1) & is_suppressed
     if not checks.require(
         np.all((rows == expected) | standing_in),
         "every released pair is one of the original, released once, and all others are suppressed",
     ):
         return
-    # Numbers of pairs agree, so that sorted by patient and place they stand beside their rows one to one.
+    # The numbers of pairs agree, so pairs sorted by patient and position correspond to the rows one to one.
     order = np.lexsort((position[kept], number[owner[kept]]))
     source = np.flatnonzero(kept)[order]
     paired = frame.filter(~pl.Series(standing_in[frame[ID].to_numpy() - 1]))
@@ -217,7 +217,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, covered: tuple[Covered, ...]) -> b
     bounds = original.offsets.tolist()
     for (start, end), patient in zip(pairwise([*starts, frame.height]), secret.origin.tolist(), strict=True):
         rows = pairs_released[start:end]
-        if rows == [(ROOT,) * len(covered)]:  # stands for no pair
+        if rows == [(ROOT,) * len(covered)]:  # represents no pair
             continue
         # Each row must cover a pair after the one of the row before it; the earliest leaves most to those after it.
         events = iter(pairs[bounds[patient] : bounds[patient + 1]])
@@ -241,7 +241,7 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
         return True
     held = [places for _, _, places in secret.trajectories.columns]
     # What is lost of the values that everybody has is not published either where others were omitted.
-    all_common = not secret.n_left_out and all(
+    all_common = not secret.n_suppressed and all(
         values[own].all() for values, own in zip(common_values(secret, k), held, strict=True)
     )
     if (utility.ilm is None) is all_common or rows > secret.trajectories.n_pairs:
@@ -277,8 +277,8 @@ def common_values(secret: Secret, k: int) -> tuple[NDArray[np.bool_], ...]:
 def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple[ExactLoss, ...]:
     """Return the mean losses of codes, ages and perhaps details over the original pairs, for values of k patients.
 
-    Where each pair went need not be known: a row stands for one pair, and all others are suppressed. A patient without
-    pairs is one row of `*`, which loses as much as the suppressed pair that it may be.
+    The row of each pair need not be known: a row represents one pair, and all other pairs are suppressed. A patient
+    without pairs has one row of `*`, whose loss equals that of the suppressed pair that it may represent.
     """
     original = secret.trajectories
     columns = zip(original.columns, common_values(secret, k), secret.hierarchies, strict=True)
@@ -291,7 +291,7 @@ def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple
 def _loss(
     labels: pl.Series, known: tuple[str, ...], common: NDArray[np.bool_], hierarchy: Hierarchy, n_pairs: int
 ) -> ExactLoss:
-    # The values that each label stands for, at every level that has it.
+    # The values that each label covers, at every level that has it.
     bound = hierarchy.bind("column", known)
     sets: dict[str, set[frozenset[str]]] = {}
     for level in bound.labels:
@@ -305,7 +305,7 @@ def _loss(
     lost, is_bound = [float(n_pairs - labels.len())], False
     for label, count in labels.value_counts(name="rows\0").iter_rows():
         covered = frozenset().union(*sets.get(label, set()))
-        # A label that stands for different values at two levels may have lost less than all that it covers.
+        # A label that covers different values at two levels may have lost less than the union of these values.
         is_bound |= label != ROOT and covered not in sets.get(label, set())
         share = max(1, len(covered & usual)) / max(1, len(usual)) if len(covered) > 1 else 0.0
         lost.append(count * (1.0 if label == ROOT else share))

@@ -74,7 +74,7 @@ def merge_classes(recoding: TableRecoding, partition: Partition, codes: RecordCo
     merger = _Merger(recoding, partition, codes, k)
     merges = list(merger.merges(bound))
     low, high = 0, len(merges)
-    while low < high:  # labels that came to look alike can cost more than merging told
+    while low < high:  # labels that became equal can cost more than the merger estimated
         middle = (low + high + 1) // 2
         if recoding.measure(merger.after(merges[:middle])) <= bound + TINY:
             low = middle
@@ -276,7 +276,7 @@ def choose(
 
 
 def _split(recoding: TableRecoding, table: EncodedTable, request: TableRequest) -> Partition:
-    """Mondrian, once more with splits of the columns that said nothing coming first, as long as fewer then do."""
+    """Run Mondrian; while this leaves fewer columns suppressed, rerun it and split suppressed columns first."""
     relevant, problem, explored = np.ones(len(table.problem.names)), recoding.problem, None
     if request.target is not None:
         explored = explore_parts(recoding)
@@ -391,7 +391,7 @@ def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> b
     classes = alike(shown)[first]
     n_classes = int(classes.max()) + 1
     sizes = np.sort(checker.records(rows, classes, n_classes))
-    return bool(checker.holds(rows, classes, n_classes).all()) and checker.n_left_out(sizes) == 0
+    return bool(checker.holds(rows, classes, n_classes).all()) and checker.count_suppressed(sizes) == 0
 
 
 def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:

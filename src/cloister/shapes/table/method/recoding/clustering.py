@@ -33,9 +33,9 @@ POWER = 1.3  # of an attribute's loss: one that is lost whole weighs more than t
 def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     """Return the release of a transformation, or a release of less loss with levels that differ between classes.
 
-    The transformations of the lattice, or many of a large one, are taken by what they lose on average, least first. The
-    records left that make a class satisfying the rules at one are released so; the others wait for the next. In the end
-    each class takes the lowest levels at which its records agree.
+    Try the transformations of the lattice, or many of a large lattice, in the order of their mean loss, least first.
+    Release the classes of remaining records that satisfy the rules under a transformation; other records wait for the
+    next one. In the end each class gets the lowest levels at which its records agree.
 
     *Guarantee*: every class of released records with equal labels satisfies all rules about classes, and the release
     those about the table, against anybody who knows the quasi-identifiers of a patient. The loss is never more than
@@ -150,7 +150,7 @@ def cluster(
 ) -> Partition:
     """Return a partition into classes of low loss, each of which satisfies the rules.
 
-    Of several partitions the one that loses least is taken: the classes of local recoding (`cheapest_classes`), those
+    Return the partition with the least loss of several: the classes of local recoding (`cheapest_classes`), those
     of Mondrian and, where not all transformations can be tried, clusters that grow. The first of a block begins with
     its first row in the order of values, each further one with the row furthest from where the last one began. A
     cluster takes the row whose labels shared with the cluster lose least, with all records that have these values,
@@ -285,7 +285,7 @@ def _least_size(recoding: TableRecoding) -> int:
     k, n = recoding.problem.task.threshold.k, recoding.problem.task.threshold.n_records
 
     def is_enough(size: int) -> bool:
-        return not recoding.checker.n_left_out(np.full(max(n // size, 1), size))
+        return not recoding.checker.count_suppressed(np.full(max(n // size, 1), size))
 
     return k + bisect_left(range(k, max(k, n)), True, key=is_enough)
 
@@ -401,7 +401,7 @@ class _Clustering:
         while True:
             sizes = self._clusters.sizes
             kept = [place for place in np.flatnonzero(sizes).tolist() if place not in stuck]
-            asked = self._recoding.checker.n_left_out(np.sort(sizes[kept]))
+            asked = self._recoding.checker.count_suppressed(np.sort(sizes[kept]))
             movable = sorted(
                 (place for place in kept if place not in unmoved), key=lambda place: (int(sizes[place]), place)
             )

@@ -38,7 +38,7 @@ def join_labels(recoding: TableRecoding, partition: Partition) -> TableRecoding:
     released = narrower.released(partition)
     holds = recoding.checker.holds(released.rows, released.classes, released.n_classes)
     sizes = np.sort(recoding.checker.records(released.rows, released.classes, released.n_classes))
-    return narrower if holds.all() and not recoding.checker.n_left_out(sizes) else recoding
+    return narrower if holds.all() and not recoding.checker.count_suppressed(sizes) else recoding
 
 
 def find_reach(recoding: TableRecoding, attribute: int, n_codes: int) -> NDArray[np.float64]:

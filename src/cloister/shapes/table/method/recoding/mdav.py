@@ -100,6 +100,6 @@ def _merge_violating(table: EncodedTable, order: Integers, rows: Mixed, class_of
             other = merge(one)
             if not checker.accepts(order[members[other]]):
                 heapq.heappush(waiting, (int(sizes[other]), other))
-    while checker.n_left_out(np.sort(sizes[sizes > 0])):
+    while checker.count_suppressed(np.sort(sizes[sizes > 0])):
         merge(int(np.argmin(np.where(sizes > 0, sizes, np.iinfo(np.int64).max))))
     return class_of

@@ -61,7 +61,7 @@ def relevance(columns: Sequence[pl.Series], target: pl.Series) -> NDArray[np.flo
 
     By how much likelier the records of the same value, without the record itself, make its target than all records do,
     in the mean of the logarithms: mutual information, of which many values have none by chance. It guides the splits.
-    Anyone who runs the program learns it, so that the columns must tell no more than the release: see `explore_parts`.
+    Anyone who runs the program learns it, so the columns must reveal no more than the release: see `explore_parts`.
     """
     if target.dtype.is_numeric() and target.n_unique() > MOST_VALUES:
         target = target.rank("min") * MOST_VALUES // target.len()
@@ -77,9 +77,9 @@ def relevance(columns: Sequence[pl.Series], target: pl.Series) -> NDArray[np.flo
 def explore_parts(recoding: TableRecoding) -> Regions:
     """Return large parts, without weights and without using the target, until each column is split.
 
-    The classes of a release lie inside of them (`mondrian`), so that its records tell which outcomes each part has.
-    What is measured of these parts and the target tells nothing beyond that: whoever exchanges the outcomes of records
-    of one class measures the same, and makes the same classes.
+    The classes of a release lie inside these parts (`mondrian`), so its records show which outcomes each part has. The
+    measures of these parts and the target reveal nothing else: exchanging the outcomes of two records of one class
+    changes neither the measures nor the classes.
     """
     tree = _Tree(recoding, relevant=1 / recoding.problem.task.costs.weight)
     n_records, least = int(tree.begin.records.sum()), 2 * recoding.problem.task.threshold.k
@@ -106,10 +106,10 @@ def mondrian(
 
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, against anybody
     who knows the quasi-identifiers of a patient. Suppressed is only what violates them at the highest levels allowed;
-    where a label stands for different sets at different levels, and classes that look alike violate a rule together,
+    if a label covers different sets at different levels, and classes with equal labels violate a rule together,
     `settle` suppresses one afterwards. The classes do not depend on the order of the records. Not promised: the least
-    loss, as splits are never taken back; that labels of different classes exclude each other (an age of [40-44] stands
-    beside [40-49], and the latter may hold a patient of 42). Cost: rows x attributes x depth of the tree.
+    loss, as splits are never undone; that labels of different classes exclude each other (a release may contain the
+    ages [40-44] and [40-49], and the latter may include a patient of 42). Cost: rows x attributes x depth of the tree.
 
     ``relevant``: (n_attributes,) weights of the attributes in choosing splits alone, in the order of the problem
     ``explored``: parts that are split in place of the first class; not where rules about the table forbid what becomes
@@ -282,7 +282,7 @@ class _Tree:
             return True
         sizes = self._after(groups, instead_of)
         values = np.array(sorted(sizes), dtype=np.int64)
-        return self._checker.n_left_out(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
+        return self._checker.count_suppressed(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
 
     def _after(self, groups: NDArray[np.int64], instead_of: NDArray[np.int64]) -> Counter[int]:
         return self._n_of_size + Counter(groups.tolist()) - Counter(instead_of.tolist())

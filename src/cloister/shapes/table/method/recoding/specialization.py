@@ -31,14 +31,15 @@ def specialize(recoding: TableRecoding) -> Partition:
     """Return a partition in which every value has the same label in all records: full-subtree generalization.
 
     Begins with the highest levels allowed, and again with the best transformation that greedy descents find; what
-    loses less is returned. The label whose replacement by those below it saves most loss, counted over
-    all its records, is taken first. It is replaced if every class that this splits satisfies the rules, or if what has
-    to be suppressed stays within the limit and costs less than is saved; otherwise it stays for good.
+    loses less is returned. Labels are tried in the order of the loss that their replacement by the labels
+    below saves, counted over all their records, the greatest first. A label is replaced if every class that this splits
+    satisfies the rules, or if what has to be suppressed stays within the limit and costs less than is saved; otherwise
+    it stays for good.
 
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, and no more
-    records are suppressed than the limit; where a label stands for different sets at different levels, `settle` may
+    records are suppressed than the limit; if a label covers different sets at different levels, `settle` may
     suppress further classes. Labels of a column exclude each other, so that counts add up. The classes do not depend
-    on the order of the records. Not promised: the least loss, as no replacement is taken back. Cost: one pass over the
+    on the order of the records. Not promised: the least loss, as no replacement is undone. Cost: one pass over the
     rows for each label of the hierarchies.
 
     Source: Fung, Wang, Yu (2005), "Top-down specialization for information and privacy preservation", ICDE.
@@ -134,7 +135,7 @@ class _Cuts:
             return True
         rows = np.flatnonzero(classes != SUPPRESSED)
         sizes = checker.records(rows, *classes_of([classes[rows]]))
-        return checker.n_left_out(np.sort(sizes)) == 0
+        return checker.count_suppressed(np.sort(sizes)) == 0
 
     def _price(self, attribute: int, level: int, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """What these labels lose, weighted."""

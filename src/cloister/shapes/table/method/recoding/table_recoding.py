@@ -190,7 +190,7 @@ class TableRecoding:
     def measure(self, partition: Partition) -> float:
         """Return the loss of a partition; suppressed records count as complete loss.
 
-        A label costs what the largest set does that it stands for at the levels in use: its reader cannot tell which.
+        A label costs as much as the largest set that it covers at the levels in use: a reader cannot tell which.
         """
         released, used = self.released(partition), self.levels_in_use(partition)
         suppressed = self.suppressed(partition)
@@ -259,7 +259,7 @@ class TableRecoding:
             # Classes are numbered by their labels, columns in the order of their names: neither rows nor columns of the
             # file decide which of one size goes first.
             ordered = kept[np.argsort(sizes[kept], kind="stable")]
-            holds[ordered[: self.checker.n_left_out(sizes[ordered])]] = False
+            holds[ordered[: self.checker.count_suppressed(sizes[ordered])]] = False
             if holds.all():
                 return partition
             suppressed = np.zeros(self.n_rows, dtype=np.bool_)
