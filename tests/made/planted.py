@@ -68,7 +68,13 @@ def _ordinary(draw, age, ward, day):
         "trend": pl.Series(np.round((day - 15_000) / 100 + draw.normal(0, 6, n), 2)),
         "died": _text((draw.random(n) < age / 200).astype(int)),
         "noise": pl.Series(np.round(draw.normal(0, 1, n), 3)),
+        "tested": _recorded_where(draw, draw.random(n) < age / 100),
     }
+
+
+def _recorded_where(draw, is_recorded):
+    """Different numbers, missing elsewhere."""
+    return pl.Series(np.where(is_recorded, draw.normal(0, 1, is_recorded.size), np.nan)).fill_nan(None)
 
 
 def _noisy(draw, values, share=0.02):
@@ -111,7 +117,7 @@ def _two_codes(draw, _age, ward, _day):
     return KINDS, {"key": _text(shift), "cipher": _text((ward + shift) % (ward.max() + 5))}
 
 
-COARSER = ("a decade", "a flag of age")
+COARSER = ("a decade", "a flag of age", "a test of the old")
 PLANTS = {
     "a copy of numbers": lambda _d, age, _w, _y: (AGES, {"copy": pl.Series(age.astype(float))}),
     "a copy as text": lambda _d, _a, ward, _y: (KINDS, {"copy": _text(ward)}),
@@ -128,6 +134,7 @@ PLANTS = {
     "a sum": _sum,
     "a decade": lambda _d, age, _w, _y: (AGES, {"decade": _text(age // 10)}),
     "a flag of age": lambda _d, age, _w, _y: (AGES, {"senior": _text((age >= 65).astype(int))}),
+    "a test of the old": lambda draw, age, _w, _y: (AGES, {"frailty": _recorded_where(draw, age >= 65)}),
     "a cipher and its key": _two_codes,
 }
 """What is planted: from a source of chance and the true values to the quasi-identifier and the columns."""

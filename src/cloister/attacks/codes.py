@@ -35,9 +35,7 @@ class TermRecords(RecordGroups):
     """Records as sets of terms."""
 
     postings: Sequence[Integers]  # for each term, the records that hold it, ascending
-    term_of: (
-        Integers  # term of each code, or `NO_TERM`: the release does not contain the code, and any record may hide it
-    )
+    term_of: Integers  # term of each code; `NO_TERM` if it is not in the release, so that any record may hide it
     codes: CodeSets  # what is known of patients
     sizes: Integers  # (n_records,) ones
     own: Integers  # (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`

@@ -6,7 +6,8 @@ One measure for every method and every k, for an adversary who knows the quasi-i
   dummies, day numbers, parts of a date, sums and differences. The adversary compares the prediction with what they
   know.
 * A column *follows from* a quasi-identifier if it can be predicted from its exact value: a decade of an age, a flag
-  of an age, a state of a town. The adversary computes the column and compares.
+  of an age, a state of a town; or which cells are missing can, as of a test of patients from 65 on. The adversary
+  computes the column and compares.
 
 Each record is predicted from others only: from those that agree in the columns, from its neighbours by a number, or by
 a linear combination fitted to the other half of the records. The *doubt removed* is the share of the error that the
@@ -102,8 +103,9 @@ def _follow(
     """The columns that follow from a quasi-identifier, if there are any, and what they undo together."""
     exact, removed = hidden.values.alias(f"\0{about}"), 1.0
     columns: list[str] = []
+    alike = pl.DataFrame([pl.Series("class", classes)])
     is_known = np.ones(classes.size, dtype=np.bool_)
-    for name, column in recorded.items():
+    for name, column in _with_missing(recorded):
         target = _Target.of(Hidden(hidden.labels, column))
         if target is None:
             continue
@@ -111,13 +113,21 @@ def _follow(
         share = target.measure_removed(predicted)
         if share >= DETERMINED:
             columns, removed = [*columns, name], min(removed, share)
+            alike = alike.with_columns(column.alias(str(len(columns))))
             errors = target.errors(predicted)
             is_known[target.places] &= errors <= np.quantile(errors, OUTSIDE)
     if not columns:
         return []
-    alike = pl.DataFrame([pl.Series("class", classes), *(recorded[name].alias(name) for name in columns)])
     n_alike = alike.select(pl.len().over(alike.columns)).to_series().to_numpy()
-    return [Determination(about, tuple(columns), removed, int((is_known & (n_alike < k)).sum()))]
+    return [Determination(about, tuple(dict.fromkeys(columns)), removed, int((is_known & (n_alike < k)).sum()))]
+
+
+def _with_missing(recorded: Mapping[str, pl.Series]) -> Iterator[tuple[str, pl.Series]]:
+    """Each column, and whether its cells are missing: these may follow from a quasi-identifier where values do not."""
+    for name, column in recorded.items():
+        yield name, column
+        if column.null_count():
+            yield name, column.is_null().cast(pl.String)
 
 
 def count_predicted(values: pl.Series, known: pl.Series, k: int) -> int:

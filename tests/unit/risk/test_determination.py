@@ -49,6 +49,18 @@ def test_the_records_in_which_k_fails_are_counted():
     assert [one.n_below for one in find_determinations(hidden, copy, np.repeat([0, 1], 40), 2)] == [0]
 
 
+def test_a_test_of_the_old_alone_tells_who_is_old():
+    """Its results follow from nothing, but where there is one the patient is 65 or older: classes of both are split."""
+    ages = [*([70, 71, 72, 40, 41] * 8), *([80, 81, 82, 83, 84] * 8)]
+    scores = [place * 37 % 80 / 7 if age >= 65 else None for place, age in enumerate(ages)]
+    hidden = {"age": Hidden(pl.repeat("*", 80, eager=True), pl.Series([float(age) for age in ages]))}
+    (found,) = find_determinations(hidden, {"score": pl.Series("score", scores)}, np.arange(80) // 5, K)
+
+    assert (found.about, found.columns, found.n_below) == ("age", ("score",), 40)
+    at_random = pl.Series("score", [score if place % 3 else None for place, score in enumerate(range(80))])
+    assert find_determinations(hidden, {"score": at_random}, np.arange(80) // 5, K) == []
+
+
 RECORDS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=14)
 
 
