@@ -314,7 +314,7 @@ def test_no_command_is_help(cloister):
     """Without a command there is help, not a traceback."""
     ran = cloister()
 
-    assert "cloister init table patients.csv" in ran.out
+    assert "cloister init patients.csv" in ran.out
     assert "Traceback" not in ran.err
 
 
