@@ -35,7 +35,7 @@ settings.load_profile("cloister")
 
 TAKING_TURNS = ("tests/unit/cli/", "tests/unit/engines/", "tests/unit/web/", "tests/properties/", "tests/contracts/")
 """Tests of whole commands, releases, pages and laws: half of all tests, and five sixths of the time."""
-TURNS = 6
+TURNS = 10
 """A run of the whole suite has one in so many of them, the build machine with each commit another part."""
 
 
