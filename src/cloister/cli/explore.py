@@ -98,14 +98,10 @@ def _print_results(exploration: Exploration, out: Path, earlier: int, command: s
         screen.print(f"AUC: prediction of the target; {recorded:.3f} with the original data.", soft_wrap=True)
     if "age x sex" in more:
         screen.print("age x sex: share of records with age to ten years and sex.", soft_wrap=True)
-    recommended, why = exploration.recommended, exploration.recommendation.why
-    words = (
-        "none"
-        if recommended is None
-        else f"{exploration.outcomes.index(recommended) + 1} ({in_words(recommended.setting)})"
-    )
+    best, why = exploration.recommended, exploration.recommendation.why
+    words = "none" if best is None else f"{exploration.outcomes.index(best) + 1} ({in_words(best.setting)})"
     screen.print(f"Recommended: {words}, {why}.", soft_wrap=True)
-    if recommended is not None and command is not None:
+    if best is not None and command is not None:
         screen.print(f"To release it: {command}", soft_wrap=True, highlight=False)
     screen.print(f"Confidential: {out / PAGE}", soft_wrap=True)
 

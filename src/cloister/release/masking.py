@@ -20,7 +20,7 @@ def below(bound: int) -> str:
     return f"<{bound}"
 
 
-def masked_total(released: int, suppressed: int | str) -> int | str:
+def mask_total(released: int, suppressed: int | str) -> int | str:
     """Return the total number of records; if the number of suppressed records is masked, the total is masked too."""
     return suppressed + released if isinstance(suppressed, int) else below(released + int(suppressed[1:]))
 

@@ -147,7 +147,7 @@ def settings_of(record: type) -> tuple[Setting, ...]:
     """Return the settings declared by a record, in the order of help and pages.
 
     ``placed`` of the record names settings that come right before another one. All other settings keep the order of
-    their declaration, inherited ones first; those that many commands have come last.
+    their declaration, inherited ones first. Settings of many commands come last.
     """
     if record in _READ:
         return _READ[record]

@@ -48,6 +48,7 @@ SORTS = {
     "unique": "most unique values first",
     "name": "name",
 }
+UNDECIDED = "undecided. Nothing is released until each column has a role"
 MOSTLY = 0.5
 """Share of records with a unique value that makes a column a way to find records."""
 
@@ -174,7 +175,7 @@ def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = (
             {SUGGESTED: "Use the suggested roles"} if any(row.facts.suggestion in ROLES for row in undecided) else {}
         )
         fixes = {**suggested, **drop, **quasi, "sensitive": "Release as recorded"}
-        yield _alert(undecided, "undecided. Nothing is released until each column has a role", fixes)
+        yield _alert(undecided, UNDECIDED, fixes)
     recorded = [row for row in rows if (row.role or bulk) in RECORDED]
     stopping = [row for row in recorded if row.facts.name in refused]
     if stopping:
@@ -227,6 +228,10 @@ def bars_after(rows: Sequence[ColumnRow], compared: ComparedTable | None) -> dic
 
 
 def _alert(rows: Sequence[ColumnRow], text: str, fixes: Mapping[str, str]) -> ColumnAlert:
-    count = "1 column is" if len(rows) == 1 else f"{len(rows)} columns are"
-    names = name_few([row.facts.name for row in rows])
-    return ColumnAlert(f"{count} {text}: {names.removesuffix('.')}.", tuple(row.place for row in rows), fixes)
+    return ColumnAlert(word_alert([row.facts.name for row in rows], text), tuple(row.place for row in rows), fixes)
+
+
+def word_alert(names: Sequence[str], text: str = UNDECIDED) -> str:
+    """Return the sentence of an alert: how many columns it is about, what is wrong, and their names."""
+    count = "1 column is" if len(names) == 1 else f"{len(names)} columns are"
+    return f"{count} {text}: {name_few(names).removesuffix('.')}."

@@ -6,12 +6,13 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from cloister.errors import CloisterError, name_few
+from cloister.errors import CloisterError
 from cloister.settings.declaration import Given
 from cloister.shapes.claims.format.plan import FREE, ClaimRole, DerivedOfClaims, DerivedOfPatients, PatientRole
 from cloister.sources import Form
 
 from .app import RequestContext, status_of
+from .columns_table import word_alert
 from .data_pages import job_page, read_places, save_job, seen_or_refuse, sources_of
 from .data_read import ColumnFacts, FirstRecords
 from .forms import errors_of, in_words
@@ -41,11 +42,6 @@ class PlanRow:
     def is_derived(self) -> bool:
         """Whether the column is computed from others."""
         return self.facts is None
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether the column is of the file and has no role yet."""
-        return not self.is_derived and not self.role
 
     @property
     def is_generalized(self) -> bool:
@@ -89,10 +85,10 @@ def show_plan_columns(
 ) -> Response:
     """Show every column of both files with its role, and the columns that can be derived."""
     tables = _tables(visit)
-    undecided = [row.name for _, rows in tables.values() for row in rows if row.is_undecided]
+    undecided = [row.name for _, rows in tables.values() for row in rows if not (row.role or row.is_derived)]
     return job_page(
         visit, "plan_columns", status, tables=tables, roles={name: one[0] for name, one in TABLES.items()},
-        problem=problem, wrong=errors or {}, undecided=undecided, undecided_names=name_few(undecided),
+        problem=problem, wrong=errors or {}, undecided=undecided, alert=word_alert(undecided),
     )  # fmt: skip
 
 

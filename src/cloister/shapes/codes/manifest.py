@@ -21,7 +21,7 @@ from cloister.release.head import (
     Section,
     fitting,
 )
-from cloister.release.masking import below, mask_small_count, masked_total, must_mask
+from cloister.release.masking import below, mask_small_count, mask_total, must_mask
 from cloister.results import Manifest
 
 from .data import CODES, ID, LARGEST, CodeSets, GivenCodes, plain_code
@@ -107,7 +107,7 @@ class CodeRecords(Section):
     @classmethod
     def of(cls, released: int, suppressed: int | str) -> Self:
         """Return the numbers; ``suppressed`` is ``<N`` for fewer than N."""
-        numbers = {"in": masked_total(released, suppressed), "released": released, "suppressed": suppressed}
+        numbers = {"in": mask_total(released, suppressed), "released": released, "suppressed": suppressed}
         return cls.model_validate(numbers)
 
 

@@ -215,7 +215,7 @@ def _columns(
     if left:
         raise InputError(
             f"{'1 column' if len(left) == 1 else f'{len(left)} columns'} of {source.name} without a role: "
-            f"{list_columns(left, frame.columns)}. Name them in {table}.roles, those that are not released as drop.",
+            f"{list_columns(left, frame.columns)}. Give each one in {table}.roles: drop, if it is not released.",
             file=source.name,
             column=left[0],
         )

@@ -148,7 +148,7 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
         max(tops) <= promise.plan.risk.threshold,
         f"mean risk and flag rate as stated are at most {promise.plan.risk.threshold:g}, their intervals too",
     )
-    # the manifest contains the adversary who picks the likeliest twice: under the risk and among the attacks
+    # the manifest has this adversary twice, under the risk and among the attacks
     is_same = all(
         getattr(row, name) == getattr(figures.likeliest, name)
         for row in promise.attacks

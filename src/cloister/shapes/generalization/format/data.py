@@ -36,7 +36,7 @@ WHOLE_WEIGHT = 100  # Weights are hundredths
 DIGITS = 10  # Digits of a number of codes that nobody knows
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
-"""Usual names of a column that distinguishes visits, the likeliest first."""
+"""Usual names of a column that distinguishes visits, the most usual first."""
 
 VISIT = "visit of each line"
 

@@ -10,7 +10,7 @@ from cloister.hierarchy import names_hierarchy
 from cloister.io.query import Dialect
 from cloister.privacy import KPatients, PrivacyRule, rule_of
 from cloister.release.head import ALL_LOST, Delimiter, FileName, FileSpec, ManifestHead, Section, Share, fitting
-from cloister.release.masking import mask_small_count, masked_total
+from cloister.release.masking import mask_small_count, mask_total
 from cloister.results import Why
 from cloister.utility import LOSSES, PAYOUT, PRECISION, find_game
 
@@ -389,7 +389,7 @@ class TableManifest(TableSections, ManifestHead):
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     """Return counts of records; suppressed ones below k are masked, and so is the input that would reveal them."""
     masked = mask_small_count(suppressed, k)
-    every = masked_total(released, masked)
+    every = mask_total(released, masked)
     return RecordCounts.model_validate({"in": every, "released": released, "suppressed": masked})
 
 

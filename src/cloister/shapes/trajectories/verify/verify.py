@@ -99,7 +99,7 @@ def _check_sensitive_codes(checks: Checks, frame: pl.DataFrame, secret: Secret, 
             covered.setdefault(label, set()).add(code)
     released = frame[CODE].unique().to_list()
     is_revealed = any(covered.get(label) and covered[label] <= diversity.codes for label in released)
-    holds = checks.require(not is_revealed, "no released code stands for sensitive codes alone")
+    holds = checks.require(not is_revealed, "no released code covers sensitive codes alone")
     if not holds or secret.position is None or secret.origin is None:
         return
     # Only the positions of the pairs show which code a released label replaces, hence whose code it reveals.
@@ -118,7 +118,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     """Compare the release with the original."""
     n_released = int(released.frame[ID][-1])
     as_many = n_released == secret.trajectories.n_patients
-    aside = f", {secret.n_suppressed:,} aside who are left out" if secret.n_suppressed else ""
+    aside = f", except {secret.n_suppressed:,} who are suppressed" if secret.n_suppressed else ""
     if not checks.require(as_many, f"there are as many patients as in the original{aside}"):
         return
     covered, names = labels_of(secret), [name for name, _, _ in secret.trajectories.columns]
