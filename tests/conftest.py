@@ -73,14 +73,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests that passed before and, in the quick profile, slow tests that other runs have."""
-    names_none = {Path(one).name for one in config.args} == {*config.getini("testpaths")}
-    turn = TURN if names_none or config.option.passed_in else None
-    deselected = set[pytest.Item]() if IS_FULL else _find_slow(items, turn)
+    deselected = set[pytest.Item]() if IS_FULL else _find_slow(items, _find_turn(config))
     if listed := config.option.passed_in:
         passed = set(Path(listed).read_text(encoding="utf-8").split("\n"))
         deselected |= {item for item in items if item.nodeid in passed}
     config.hook.pytest_deselected(items=[item for item in items if item in deselected])
     items[:] = [item for item in items if item not in deselected]
+
+
+def _find_turn(config: pytest.Config) -> int | None:
+    """Return which of the tests that take turns are run; None for all, as in a run that names files or folders."""
+    names_none = {Path(one).name for one in config.args} == {*config.getini("testpaths")}
+    return TURN if names_none or config.option.passed_in else None
 
 
 def _find_slow(items: list[pytest.Item], turn: int | None) -> set[pytest.Item]:
@@ -111,11 +115,8 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
 
     A file that is skipped as a whole is reported nowhere when processes share the tests; it has no test that passed.
     """
-    if not (IS_FULL or TURN is None):
-        turn = f"{TURN % TURNS + 1} of {TURNS}"
-        terminalreporter.write_line(
-            f"In a run of the whole suite slow tests take turns ({turn}); CLOISTER_TURN=all has all"
-        )
+    if not IS_FULL and (turn := _find_turn(config)) is not None:
+        terminalreporter.write_line(f"Slow tests take turns: {turn % TURNS + 1} of {TURNS}. CLOISTER_TURN=all has all")
     if place := config.option.passed_to:
         passed, skipped = (
             {report.nodeid for report in terminalreporter.stats.get(outcome, [])} for outcome in ("passed", "skipped")
