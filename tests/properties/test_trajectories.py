@@ -132,10 +132,10 @@ def test_what_is_released_is_true(case, method, cost, k, drop_empty):
 
 def test_a_trajectory_too_long_to_align_is_refused_at_once():
     """What would need the memory of a cluster of machines is said before it is tried, with what to do."""
-    records = [[(at % 300, at // 300) for at in range(90_000)], [(0, 0)]]
+    records = [[(at % 300, at // 300) for at in range(90_000)]] * 2
     hierarchy = [["x"] * 300]
 
-    with pytest.raises(InputError, match=r"longest trajectory has 90,000 pairs; .*64 GB.*Leave such patients out"):
+    with pytest.raises(InputError, match=r"90,000 and 90,000 pairs; .* 202 GB of memory.*Remove such patients"):
         anonymize_under(numbered(records, 300, 300), asked(1, (Fraction(1), Fraction(0))), trees(hierarchy, hierarchy))
 
 

@@ -410,9 +410,12 @@ def _dropping(n_bad: int, n_lines: int) -> str:
 
 
 def _quoted_cell(delimiter: str) -> re.Pattern[bytes]:
-    """A cell in quotes, from the delimiter (or start) before it to the delimiter (or end of line) after it."""
+    """A cell in quotes, from the delimiter (or start) before it to the delimiter (or end of line) after it.
+
+    The pattern begins with the quote, and looks back from there, so that quotes are searched for and not every byte.
+    """
     mark = re.escape(delimiter.encode())
-    return re.compile(rb'(?:\A|(?<=[%b\n]))"[^"]*+(?:""[^"]*+)*+"(?=[%b\n]|\r\n)' % (mark, mark))
+    return re.compile(rb'"(?<![^%b\n]")[^"]*+(?:""[^"]*+)*+"(?=[%b\n]|\r\n)' % (mark, mark))
 
 
 def _mark_quoted_cells(data: bytes, delimiter: str) -> bytes:

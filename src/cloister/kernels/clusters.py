@@ -35,15 +35,18 @@ class Scratch(NamedTuple):
     age: NDArray[np.int32]
     detail: NDArray[np.int32]
     lost: NDArray[np.int64]  # (longest + 1,) what each pair of X loses by suppression
-    price: NDArray[np.int64]  # (n_symbols * longest,) what each pair of X loses with each symbol
-    least: NDArray[np.int64]  # (n_symbols,) the least of these, or suppression
-    row: NDArray[np.int64]  # (longest + 1,) int64
+    # code_price, age_price, detail_price: (n_leaves, longest) what each pair of X loses with each leaf
+    code_price: NDArray[np.int64]
+    age_price: NDArray[np.int64]
+    detail_price: NDArray[np.int64]
+    least: NDArray[np.int64]  # (n_symbols,) the least that each symbol loses with a pair of X, or suppressed
+    left: NDArray[np.int64]  # (n_symbols,) how often each symbol occurs in the sequences that are left
+    row: NDArray[np.int64]  # row, through: (longest + 1,) int64
+    through: NDArray[np.int64]
     bound: NDArray[np.int64]  # (n,) a lower bound for each sequence
     alive: NDArray[np.int32]  # (n,) sequences that are left, longest first
     held: NDArray[np.int64]  # (n_values,) patients of the cluster with each sensitive value
-    code_row: NDArray[np.int64]  # code_row, age_row, detail_row: what a node loses with each leaf
-    age_row: NDArray[np.int64]
-    detail_row: NDArray[np.int64]
+    leaf_row: NDArray[np.int64]  # what a node loses with each leaf
 
 
 class Groups(NamedTuple):
@@ -61,29 +64,37 @@ class Groups(NamedTuple):
 
 
 @inner
+def _spread(tree, unit, nodes, m, weight, leaf_row, price):
+    """Work out what the nodes of X lose with each leaf; those of a leaf go next to each other."""
+    for h in range(m):
+        _row(tree, unit, nodes[h], weight, leaf_row)
+        for leaf in range(tree.leaf.shape[0]):
+            price[leaf, h] = leaf_row[leaf]
+
+
+@inner
 def _prepare(domain, data, scratch, m, weight):
-    """Work out what each pair of X loses with each symbol, and the least that a symbol can lose."""
+    """Work out what each pair of X loses with each leaf, and the least that a symbol can lose."""
     whole = domain.code_unit * domain.code.leaf.shape[0] + domain.age_unit * domain.age.leaf.shape[0]
     whole += domain.detail_unit * domain.detail.leaf.shape[0]
-    n = data.code.shape[0]
-    scratch.least[:] = whole
     for h in range(m):
         of_code, of_age, of_detail = _suppression_loss(
             domain, scratch.code[h], scratch.age[h], scratch.detail[h], weight
         )
         scratch.lost[h] = of_code + of_age + of_detail
-        _row(domain.code, domain.code_unit, scratch.code[h], weight, scratch.code_row)
-        _row(domain.age, domain.age_unit, scratch.age[h], weight, scratch.age_row)
-        _row(domain.detail, domain.detail_unit, scratch.detail[h], weight, scratch.detail_row)
-        both = scratch.lost[h] + whole
-        for symbol in range(n):
-            price = scratch.code_row[data.code[symbol]] + scratch.age_row[data.age[symbol]]
-            price += scratch.detail_row[data.detail[symbol]]
-            if domain.by_index and price >= FORBIDDEN:
-                price = both
-            scratch.price[symbol * m + h] = price
-            if price < scratch.least[symbol]:
-                scratch.least[symbol] = price
+    code_price, age_price, detail_price = scratch.code_price, scratch.age_price, scratch.detail_price
+    _spread(domain.code, domain.code_unit, scratch.code, m, weight, scratch.leaf_row, code_price)
+    _spread(domain.age, domain.age_unit, scratch.age, m, weight, scratch.leaf_row, age_price)
+    _spread(domain.detail, domain.detail_unit, scratch.detail, m, weight, scratch.leaf_row, detail_price)
+    for symbol in range(data.code.shape[0]):
+        if scratch.left[symbol] == 0:
+            continue
+        of_code, of_age = code_price[data.code[symbol]], age_price[data.age[symbol]]
+        of_detail = detail_price[data.detail[symbol]]
+        least = whole
+        for h in range(m):
+            least = min(least, of_code[h] + of_age[h] + of_detail[h])
+        scratch.least[symbol] = least
     return whole
 
 
@@ -131,34 +142,46 @@ def _bound_all(data, scratch, alive, m, whole, cap):
 
 
 @inner
-def _distance(by_index, symbols, scratch, m, whole, limit):
-    """The loss of aligning X with a sequence, or matching them by index; some number above the limit if it is above."""
-    row, price, lost, least = scratch.row, scratch.price, scratch.lost, scratch.least
-    if by_index:
-        n = symbols.shape[0]
-        loss = max(0, n - m) * whole
-        for h in range(m):
-            loss += price[symbols[h] * m + h] if h < n else lost[h]
-        return loss
+def _distance_by_index(data, scratch, sequence, m, whole):
+    """The loss of generalizing each pair of X with the symbol that is as far from the start, or suppressing both."""
+    begin = data.start[sequence]
+    n = data.start[sequence + 1] - begin
+    loss = max(0, n - m) * whole
+    for h in range(m):
+        lost = scratch.lost[h]
+        if h < n:
+            symbol = data.symbol[begin + h]
+            of_code, of_age = scratch.code_price[data.code[symbol], h], scratch.age_price[data.age[symbol], h]
+            lost = min(lost + whole, of_code + of_age + scratch.detail_price[data.detail[symbol], h])
+        loss += lost
+    return loss
+
+
+@inner
+def _distance(data, scratch, sequence, m, whole, limit):
+    """The loss of aligning X with a sequence; some number above the limit if it is above."""
+    row, through, lost, least = scratch.row, scratch.through, scratch.lost, scratch.least
+    code_price, age_price, detail_price = scratch.code_price, scratch.age_price, scratch.detail_price
     row[0] = 0
     for h in range(m):
         row[h + 1] = row[h] + lost[h]
+    begin, end = data.start[sequence], data.start[sequence + 1]
     left = np.int64(0)
-    for at in range(symbols.shape[0]):
-        left += least[symbols[at]]
-    for at in range(symbols.shape[0]):
-        symbol = symbols[at]
+    for at in range(begin, end):
+        left += least[data.symbol[at]]
+    for at in range(begin, end):
+        symbol = data.symbol[at]
         left -= least[symbol]
-        diagonal = row[0]
-        here = diagonal + whole
+        of_code, of_age = code_price[data.code[symbol]], age_price[data.age[symbol]]
+        of_detail = detail_price[data.detail[symbol]]
+        for h in range(m):
+            through[h] = min(row[h] + of_code[h] + of_age[h] + of_detail[h], row[h + 1] + whole)
+        here = row[0] + whole
         row[0] = here
         lowest = here
-        base = symbol * m
         for h in range(m):
-            above = row[h + 1]
-            here = min(diagonal + price[base + h], above + whole, here + lost[h])
+            here = min(through[h], here + lost[h])
             row[h + 1] = here
-            diagonal = above
             lowest = min(lowest, here)
         # Every way to the end passes this row and then loses at least what each symbol left loses at least.
         if lowest + left > limit:
@@ -173,16 +196,18 @@ def _closest(domain, data, scratch, alive, m, weight, cap):
     first = _bound_all(data, scratch, alive, m, whole, cap)
     if first < 0:
         return first
-    by_index = domain.by_index
     found = scratch.alive[first]
-    symbols = data.symbol[data.start[found] : data.start[found + 1]]
-    best = _distance(by_index, symbols, scratch, m, whole, FORBIDDEN)
-    for i in range(alive):
+    best = FORBIDDEN
+    for place in range(-1, alive):
+        # The one with the least bound comes first, and once more in its place, where it changes nothing.
+        i = first if place < 0 else place
         sequence = scratch.alive[i]
         # What has a higher bound cannot win, and of a tie only a sequence that comes first can.
         if scratch.bound[i] < best or (scratch.bound[i] == best and sequence < found):
-            symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
-            loss = _distance(by_index, symbols, scratch, m, whole, best)
+            if domain.by_index:
+                loss = _distance_by_index(data, scratch, sequence, m, whole)
+            else:
+                loss = _distance(data, scratch, sequence, m, whole, best)
             if loss < best or (loss == best and sequence < found):
                 best = loss
                 found = sequence
@@ -205,12 +230,16 @@ def _farthest(domain, data, scratch, alive, origin):
         # Suppressing both is the dearest alignment there is, and sequences that follow are no longer.
         if all_lost + length * whole < best:
             break
-        if data.times[sequence] > 0:
-            symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
-            loss = _distance(domain.by_index, symbols, scratch, m, whole, FORBIDDEN)
-            if loss > best or (loss == best and sequence < found):
-                best = loss
-                found = sequence
+        if data.times[sequence] == 0:
+            continue
+        # No alignment loses less than the best, so the one by index tells that nothing is to be gained here.
+        most = _distance_by_index(data, scratch, sequence, m, whole)
+        if most < best or (most == best and sequence > found):
+            continue
+        loss = most if domain.by_index else _distance(data, scratch, sequence, m, whole, FORBIDDEN)
+        if loss > best or (loss == best and sequence < found):
+            best = loss
+            found = sequence
     return found
 
 
@@ -323,9 +352,13 @@ def _form(domain, data, scratch, groups, seed, size, cap):
     groups.cursor[CLUSTERS] += 1
     kept = 0
     for i in range(groups.cursor[ALIVE]):
-        if data.times[scratch.alive[i]] > 0:
-            scratch.alive[kept] = scratch.alive[i]
+        sequence = scratch.alive[i]
+        if data.times[sequence] > 0:
+            scratch.alive[kept] = sequence
             kept += 1
+            continue
+        for at in range(data.start[sequence], data.start[sequence + 1]):
+            scratch.left[data.symbol[at]] -= 1
     groups.cursor[ALIVE] = kept
 
 
@@ -356,12 +389,15 @@ def make_scratch(domain: Domain, data: Sequences) -> Scratch:
     lengths = np.diff(data.start)
     longest, n, symbols = int(lengths.max()), lengths.size, data.code.size
     alive = np.argsort(-lengths, kind="stable").astype(np.int32)
-    wide = [np.empty(size, dtype=np.int64) for size in (longest + 1, symbols * longest, symbols, longest + 1, n)]
     code, age, detail = (np.empty(longest, dtype=np.int32) for _ in range(3))
+    leaves = [tree.leaf.size for tree in (domain.code, domain.age, domain.detail)]
+    prices = [np.empty((n_leaves, longest), dtype=np.int64) for n_leaves in leaves]
+    lost, row, through, least, bound, leaf_row = (
+        np.empty(size, dtype=np.int64) for size in (longest + 1, longest + 1, longest + 1, symbols, n, max(leaves))
+    )
+    left = np.bincount(data.symbol, minlength=symbols)
     held = np.zeros(int(data.value.max(initial=-1)) + 1, dtype=np.int64)
-    rows = [np.empty(tree.leaf.size, dtype=np.int64) for tree in (domain.code, domain.age, domain.detail)]
-    price = wide[0], wide[1], wide[2], wide[3], wide[4]
-    return Scratch(code, age, detail, *price, alive, held, rows[0], rows[1], rows[2])
+    return Scratch(code, age, detail, lost, *prices, least, left, row, through, bound, alive, held, leaf_row)
 
 
 def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups:

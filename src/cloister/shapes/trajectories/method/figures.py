@@ -197,6 +197,8 @@ def outcomes_of(
     Methods never generalize across a set; a code may still be written like a coarser one (see `ValueTree`), which is
     what is looked for here.
     """
+    if not constraints:
+        return ()
     found, present = [], np.unique(released.codes)
     common = common_values(original, released.k)[0]
     below = [[leaf for leaf in released.code_tree.leaves_below(node) if common[leaf]] for node in present.tolist()]

@@ -395,11 +395,15 @@ def _halves(features: Counts, weights: NDArray[np.int64], times: Integers, least
 
 
 def side_by_side(work: Sequence[Callable[[], T]], threads: int) -> list[T]:
-    """Return the results of pieces of work, in order; they run in a number of threads that end with the process."""
+    """Return the results of pieces of work, in order; they run in a number of threads that end with the process.
+
+    The last pieces begin first: blocks are in the order of the length of their trajectories, and a long one at the end
+    would be waited for alone.
+    """
     if threads == 1 or len(work) == 1:
         return [each() for each in work]
     found: list[Future[T]] = [Future() for _ in work]
-    waiting = iter([*zip(work, found, strict=True)])  # of a list, so that threads can share it
+    waiting = iter([*zip(work, found, strict=True)][::-1])  # of a list, so that threads can share it
 
     def run() -> None:
         for each, future in waiting:

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, InternalError, NoSafeRelease, setting
+from cloister.errors import InputError, InternalError, NoSafeRelease
 from cloister.hierarchy import suppress
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Domain, align, distances
@@ -42,7 +42,8 @@ from .problem import (
 )
 
 NODES = ("code", "age", "detail")  # How the nodes of attributes are called
-MOST_PRICES = 2**30  # What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each
+BYTES_OF_PRICE, BYTES_OF_CELL = 8, 25  # of what a pair loses with a leaf; of three losses and a choice for two pairs
+MOST_BYTES = 2**33  # That an alignment may need
 # From domain, what makes the sequences of each block, k and l to the clusters of each block, as `group` finds them
 ClusterBlocks = Callable[[Domain, Sequence[Callable[[], Sequences]], int, int], list[Groups]]
 
@@ -105,8 +106,8 @@ def anonymize_under(
     if diversity is not None and diversity.column is not None:
         require_possible(problem, diversity)
         k, share = min(max(k, diversity.l), problem.order.size), diversity.l  # a cluster needs l patients
+    _check_lengths(problem)
     blocks = cut(problem, request.block, k)
-    _check_lengths(problem, blocks)
     pieces = [partial(problem.sequences, block) for block in blocks]
     if cluster is None:
         work = [partial(lambda own: group(problem.domain, own(), k, share), piece) for piece in pieces]
@@ -133,23 +134,17 @@ def anonymize_under(
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes, kept)
 
 
-def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:
-    """Refuse trajectories of which aligning one would take too much memory: each pair with each different pair."""
-    lengths = np.diff(problem.offsets)
-    longest = int(lengths.max())
-    if longest * problem.code.size <= MOST_PRICES:
-        return
-    for block in blocks:
-        longest = int(lengths[problem.order[problem.first[block]]].max())
-        different = problem.sequences(block).code.size
-        if longest * different > MOST_PRICES:
-            raise InputError(
-                f"The longest trajectory has {longest:,} pairs; aligning it with {different:,} different ones would "
-                f"need {8 * longest * different // 10**9:,} GB of memory. Leave such patients out, or make their "
-                "pairs fewer (ages in years, each code once a year), or give a smaller ",
-                setting("block"),
-                " where many have long ones.",
-            )
+def _check_lengths(problem: Problem) -> None:
+    """Refuse trajectories that are too long to align: each pair with each leaf, or with each pair of the next longest."""
+    second, longest = np.sort(np.diff(problem.offsets, prepend=0))[-2:].tolist()
+    leaves = sum(tree.n_values for tree in problem.trees)
+    needed = longest * max(BYTES_OF_PRICE * leaves, BYTES_OF_CELL * second)
+    if needed > MOST_BYTES:
+        raise InputError(
+            f"The longest trajectories have {longest:,} and {second:,} pairs; aligning them would need "
+            f"{needed // 10**9:,} GB of memory. Remove such patients, or make their pairs fewer (ages in years, each "
+            "code once a year)."
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
