@@ -219,8 +219,12 @@ def _usage(error: TyperException) -> str:
     path = " ".join(["cloister", *context.command_path.split()[1:]])
     sentence = message if message.endswith("?") else f"{message.rstrip('.')}."
     named = re.search("^No such command '(.+?)'", message)
-    if list_commands is not None and named is not None and os.path.exists(named[1]):
-        return f"{path} needs to know what shape {named[1]} has, as in {path} table {named[1]}.{known}"
+    file = "" if list_commands is None or named is None else named[1]
+    if os.path.exists(file):
+        asked, command = (f"what shape {file} has", "table") if context.parent else (f"what to do with {file}", "init")
+        return f"{path} needs to know {asked}, as in {path} {command} {file}.{known}"
+    if Path(file).suffix:
+        return f"There is no file {file}, and no such command.{known}"
     return f"{sentence}{known} See {path} --help."
 
 

@@ -372,10 +372,12 @@ def test_a_lattice_without_end_is_refused(cloister, tmp_path):
     assert cloister(*words, "--search", "datafly", "--out", "two").code == 0
 
 
-@pytest.mark.parametrize("command", ["protect", "explore"])
-def test_data_without_a_shape(cloister, tmp_path, monkeypatch, command):
-    """Whoever names the data and no shape is told where the shape stands, and which there are."""
+@pytest.mark.parametrize("words", [["protect"], ["explore"], []])
+def test_data_without_a_shape(cloister, tmp_path, monkeypatch, words):
+    """Whoever names a file alone reads what comes before it, or that there is no such file; and which words there are."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.csv").write_text("age\n1\n")
-    ran = cloister(command, "people.csv")
-    assert (ran.code, f"as in cloister {command} table people.csv. Commands there:" in ran.err) == (2, True)
+    ran, other = cloister(*words, "people.csv"), cloister(*words, "nobody.csv")
+    example = " ".join(["cloister", *words, "table" if words else "init", "people.csv"])
+    assert (ran.code, f"as in {example}. Commands there:" in ran.err) == (2, True)
+    assert (other.code, "There is no file nobody.csv" in other.err) == (2, True)
