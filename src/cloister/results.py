@@ -15,12 +15,23 @@ Levels = Mapping[str, int]
 
 
 @dataclass(frozen=True)
+class RiskStep:
+    """The risk of a guess among the records that match what is known, in the original and in the release."""
+
+    known: str  # in words
+    before: float
+    after: float
+    is_covered: bool  # whether the guarantee is about this knowledge
+
+
+@dataclass(frozen=True)
 class RiskChange:
     """The risk of a guess among the matching records, in the original and in the release, and both in a sentence."""
 
     before: float
     after: float
     sentence: str
+    steps: tuple[RiskStep, ...] = ()  # the same for all that may be known
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.results import RiskChange
+from cloister.results import RiskChange, RiskStep
 
 Integers = NDArray[np.int64]
 
@@ -333,7 +333,12 @@ class Attack:
             f"right for {before.rate:.1%} of {before.targets:,} patients{some} in the original, and for "
             f"{after.rate:.1%} in the release; {before.alone:,} and {after.alone:,} of them match one record alone"
         )
-        return RiskChange(before.rate, after.rate, sentence)
+        steps = [
+            RiskStep(one.known, one.original.rate, one.released.rate, one.is_covered or one.limit is not None)
+            for one in self.levels
+            if one.released.targets
+        ]
+        return RiskChange(before.rate, after.rate, sentence, tuple(steps))
 
     def summary(self) -> dict[str, object]:
         """Return all figures as plain values; confidential, because counts are exact."""

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 from cloister.results import Figures
 
@@ -123,6 +124,54 @@ def risk_curve(sizes: Figures, smallest: int = 1) -> RiskCurve:
         tuple((f"risk {limit:g}", x(1 / limit)) for limit in REGIMES),
         "; ".join(says[1:]),
     )
+
+
+@dataclass(frozen=True)
+class RiskRow:
+    """A row of the chart of risks by what is known: lines of words with their places, and where its two points are."""
+
+    lines: tuple[tuple[str, int], ...]
+    y: int
+    before: float
+    after: float
+    says: str
+
+
+@dataclass(frozen=True)
+class RiskRows:
+    """The risk of a guess before and after, a row for all that may be known."""
+
+    rows: tuple[RiskRow, ...]
+    across: tuple[tuple[str, float], ...]
+    limit: tuple[str, float]
+    bottom: int
+    top: int = CURVE_TOP
+    width: int = CURVE_WIDE + 50
+
+
+LEAST_RISK, LETTERS = 0.001, 50
+"""Where the axis of risks begins, and what is lower is drawn; letters in a line of the chart."""
+
+
+def risk_rows(steps: Sequence[Figures]) -> RiskRows:
+    """Return the chart of the risk before and after, by what an attacker knows, on a logarithmic axis.
+
+    ``steps``: as `RiskStep` has them
+    """
+
+    def x(risk: float) -> float:
+        return round(20 + CURVE_WIDE * (1 - math.log(max(risk, LEAST_RISK)) / math.log(LEAST_RISK)), 1)
+
+    rows, bottom = list[RiskRow](), CURVE_TOP
+    for step in steps:
+        known = str(step["known"]) + ("" if step["is_covered"] else " (not covered by the guarantee)")
+        lines = tuple((line, bottom + 13 * place) for place, line in enumerate(wrap(known, LETTERS), 1))
+        before, after, y = float(step["before"]), float(step["after"]), lines[-1][1] + 9
+        rows.append(RiskRow(lines, y, x(before), x(after), f"{known}: {before:.1%} before, {after:.1%} after"))
+        bottom = y + 8
+    ticks = ((f"{risk:.1%}" if risk < 0.01 else f"{risk:.0%}", x(risk)) for risk in (LEAST_RISK, 0.01, 0.1, 1.0))
+    limit = REGIMES[-1]
+    return RiskRows(tuple(rows), tuple(ticks), (f"risk {limit:g}", x(limit)), bottom)
 
 
 def _shares_below(counts: Sequence[int]) -> list[float]:

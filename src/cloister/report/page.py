@@ -17,7 +17,7 @@ from cloister.release.manifest import AnyManifest
 from cloister.results import Figures
 from cloister.shapes.registry import FORMS
 
-from .chart import Scatter, class_size_chart, in_order, risk_curve
+from .chart import Scatter, class_size_chart, in_order, risk_curve, risk_rows
 from .release_warnings import warnings_of
 from .sentences import (
     accepted_words,
@@ -80,6 +80,7 @@ def environment() -> "Environment":
         "settings": _settings,
         "chart": class_size_chart,
         "risk_curve": risk_curve,
+        "risk_rows": risk_rows,
         "in_order": in_order,
         "recorded": rank_recorded_columns,
         "lost": lost_columns,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cloister.attacks.adversary import Attack, Level, Matches, found_among
-from cloister.results import RiskChange
+from cloister.results import RiskChange, RiskStep
 
 
 def level(known, released, original, covered, limit=None):
@@ -26,7 +26,7 @@ def attack():
 
 def test_the_most_knowledge_that_is_covered_for_all_is_described(attack):
     """Not the knowledge that is covered for some patients only, because they have few codes."""
-    assert attack.before_and_after() == RiskChange(
+    assert replace(attack.before_and_after(), steps=()) == RiskChange(
         0.75,
         0.25,
         "Risk before and after, for an attacker who knows 2 codes: a guess among the matching records is right for "
@@ -54,3 +54,14 @@ def test_nothing_is_described_where_nobody_is_covered(attack):
     beyond = level("3 codes", [], [], 0), level("all codes", [1], [1], 0)
 
     assert replace(attack, levels=beyond).before_and_after() is None
+
+
+def test_each_level_of_knowledge_is_a_step(attack):
+    """The chart shows the risk of all that somebody knows, and which of it the guarantee is about."""
+    change = attack.before_and_after()
+
+    assert change.steps == (
+        RiskStep("1 code", 0.5, (1 / 4 + 1 / 6) / 2, is_covered=True),
+        RiskStep("2 codes", 0.75, 0.25, is_covered=True),
+        RiskStep("all codes", 1.0, 1.0, is_covered=False),
+    )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cloister.report.chart import Placed, parallel, scatter, with_areas
+from cloister.report.chart import Placed, parallel, risk_rows, scatter, with_areas
 
 
 def test_points_that_nearly_cover_each_other_are_named_together():
@@ -52,3 +52,23 @@ def test_parallel_coordinates_have_an_axis_for_what_differs():
     assert [line.name for line in picture.lines] == ["2", "1"]
     assert picture.lines[1].says == "k 20; loss a; highest risk 0.2; information loss 0.1"
     assert parallel(rows, ["k"]) is None
+
+
+def test_risks_lie_on_one_axis_and_words_in_lines_above():
+    """A tenth is as far from a hundredth as from one; what is lower than the axis begins where it begins."""
+    long = "quasi-identifiers of patients and all values of each quasi-identifier of claims"
+    steps = [
+        {"known": "1 code", "before": 1.0, "after": 0.1, "is_covered": True},
+        {"known": long, "before": 0.01, "after": 0.0, "is_covered": False},
+    ]
+    chart = risk_rows(steps)
+    marks = dict(chart.across)
+    points = [(row.before, row.after) for row in chart.rows]
+
+    assert points == [(marks["100%"], marks["10%"]), (marks["1%"], marks["0.1%"])]
+    assert marks["100%"] - marks["10%"] == marks["10%"] - marks["1%"]
+    assert " ".join(line for line, _ in chart.rows[1].lines) == f"{long} (not covered by the guarantee)"
+    assert [y for row in chart.rows for y in (*[y for _, y in row.lines], row.y)] == sorted(
+        y for row in chart.rows for y in (*[y for _, y in row.lines], row.y)
+    )
+    assert chart.rows[0].says == "1 code: 100.0% before, 10.0% after"
