@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from cloister.errors import name_few
 from cloister.evidence.column import Column
@@ -51,6 +51,18 @@ SORTS = {
 UNDECIDED = "undecided. Nothing is released until each column has a role"
 MOSTLY = 0.5
 """Share of records with a unique value that makes a column a way to find records."""
+
+
+class RowOfColumn(Protocol):
+    """A column in a table of columns: its place there, and facts."""
+
+    @property
+    def place(self) -> int:
+        """Its number in the table."""
+
+    @property
+    def facts(self) -> ColumnFacts:
+        """Figures of it."""
 
 
 @dataclass(frozen=True)
@@ -166,31 +178,37 @@ def _has_sign(facts: ColumnFacts) -> bool:
     return any(sign.confidence != "possible" for sign in facts.signs)
 
 
+DROP, QUASI = {"drop": "Do not release"}, {"quasi-identifier": "Make quasi-identifiers"}
+"""Roles that resolve an alert, with their words."""
+
+
 def alerts_of(rows: Sequence[ColumnRow], bulk: str, refused: Collection[str] = ()) -> Iterator[ColumnAlert]:
     """Yield what needs a decision, the gravest first; ``refused``: columns that ended the last run."""
-    drop, quasi = {"drop": "Do not release"}, {"quasi-identifier": "Make quasi-identifiers"}
     undecided = [row for row in rows if not row.role]
     if undecided and not bulk:
         suggested = (
             {SUGGESTED: "Use the suggested roles"} if any(row.facts.suggestion in ROLES for row in undecided) else {}
         )
-        fixes = {**suggested, **drop, **quasi, "sensitive": "Release as recorded"}
-        yield _alert(undecided, UNDECIDED, fixes)
+        yield alert_of(undecided, UNDECIDED, {**suggested, **DROP, **QUASI, "sensitive": "Release as recorded"})
     recorded = [row for row in rows if (row.role or bulk) in RECORDED]
     stopping = [row for row in recorded if row.facts.name in refused]
     if stopping:
-        yield _alert(stopping, "released as recorded in the last run, which refused that", drop | quasi)
-    recorded = [row for row in recorded if row not in stopping]
+        yield alert_of(stopping, "released as recorded in the last run, which refused that", DROP | QUASI)
+    yield from alerts_of_recorded([row for row in recorded if row not in stopping])
+
+
+def alerts_of_recorded(recorded: Sequence[RowOfColumn]) -> Iterator[ColumnAlert]:
+    """Yield an alert for columns that shall be released as recorded, and that identify or are known."""
     identifying = [row for row in recorded if _has_sign(row.facts) or row.facts.suggestion == "drop"]
     if identifying:
-        yield _alert(identifying, "released as recorded, with signs of identifiers", drop)
+        yield alert_of(identifying, "released as recorded, with signs of identifiers", DROP)
     known = [row for row in recorded if row not in identifying and row.facts.suggestion == "quasi-identifier"]
     if known:
-        yield _alert(known, "released as recorded, though outsiders may know the values", quasi)
+        yield alert_of(known, "released as recorded, though outsiders may know the values", QUASI)
     unique = [row for row in recorded if row not in [*identifying, *known] and row.facts.alone > MOSTLY]
     if unique:
         text = "released as recorded, with values that mostly occur once: whoever knows one finds the record"
-        yield _alert(unique, text, drop | quasi)
+        yield alert_of(unique, text, DROP | QUASI)
 
 
 def alerts_of_revealed(
@@ -206,8 +224,7 @@ def alerts_of_revealed(
             continue
         reveal, undo = ("together reveal", "these columns undo") if columns[1:] else ("reveals", "this column undoes")
         text = f"{name_few(columns, ' and ')} {reveal} {about}. Released as recorded, {undo} the protection of {about}."
-        fixes = {"drop": "Do not release", "quasi-identifier": "Make quasi-identifiers"}
-        yield ColumnAlert(text, tuple(places[name] for name in columns), fixes)
+        yield ColumnAlert(text, tuple(places[name] for name in columns), DROP | QUASI)
 
 
 def bars_after(rows: Sequence[ColumnRow], compared: ComparedTable | None) -> dict[str, tuple[Bars, Bars]]:
@@ -227,7 +244,8 @@ def bars_after(rows: Sequence[ColumnRow], compared: ComparedTable | None) -> dic
     return found
 
 
-def _alert(rows: Sequence[ColumnRow], text: str, fixes: Mapping[str, str]) -> ColumnAlert:
+def alert_of(rows: Sequence[RowOfColumn], text: str, fixes: Mapping[str, str]) -> ColumnAlert:
+    """Return an alert about these columns."""
     return ColumnAlert(word_alert([row.facts.name for row in rows], text), tuple(row.place for row in rows), fixes)
 
 

@@ -450,7 +450,7 @@ def _columns(read: Source, *, is_table: bool) -> tuple[tuple[ColumnFacts, ...], 
         except InputError as error:
             problem = str(error)
     texts = pl.DataFrame([as_text(column) for column in read.frame])
-    signs = look_for_identifiers(texts, texts) if is_table else ()
+    signs = look_for_identifiers(texts, texts)
     n = max(1, texts.height)
     found = []
     for text in texts:

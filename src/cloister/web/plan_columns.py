@@ -1,6 +1,6 @@
 """The page on the columns of patients and claims: what each column is, and the hierarchy of each quasi-identifier."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -12,7 +12,7 @@ from cloister.shapes.claims.format.plan import FREE, ClaimRole, DerivedOfClaims,
 from cloister.sources import Form
 
 from .app import RequestContext, status_of
-from .columns_table import word_alert
+from .columns_table import DROP, UNDECIDED, ColumnAlert, alert_of, alerts_of_recorded
 from .data_pages import job_page, read_places, save_job, seen_or_refuse, sources_of
 from .data_read import ColumnFacts, FirstRecords
 from .forms import errors_of, in_words
@@ -28,20 +28,27 @@ HIERARCHIES = {"sex": "suppress", "quasi-identifier": "suppress"} | {
 }
 """The hierarchy that a role has where none is given."""
 
+OFFERED = sorted(
+    {*HIERARCHIES.values(), "prefix:5", "interval:5,10,20"}
+    | {name.replace("_", "-") for _, derived in TABLES.values() for name in derived}
+)
+"""Hierarchies that the page proposes."""
+
 
 @dataclass(frozen=True)
 class PlanRow:
-    """A column of a file, or a derived one: its facts, role ("derived" or "" if derived) and hierarchy."""
+    """A column of a file, or a derived one: its number among those of both files, role and hierarchy."""
 
-    name: str
+    place: int
+    facts: ColumnFacts  # of a derived one the name alone
+    is_derived: bool  # computed from others; its role is "derived", or "" where it is not computed
     role: str
     hierarchy: str
-    facts: ColumnFacts | None = None
 
     @property
-    def is_derived(self) -> bool:
-        """Whether the column is computed from others."""
-        return self.facts is None
+    def name(self) -> str:
+        """The name of the column."""
+        return self.facts.name
 
     @property
     def is_generalized(self) -> bool:
@@ -54,30 +61,41 @@ def _plan(visit: RequestContext, table: str) -> Given:
     return dict(plan.get(table, {})) if isinstance(plan, Mapping) else {}
 
 
-def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts]) -> list[PlanRow]:
-    """The rows of a file, with what the form says, else the job."""
+def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts], first: int) -> list[PlanRow]:
+    """The rows of a file, with what the form says, else the job; ``first``: the number of its first column."""
     own = _plan(visit, table)
     roles, hierarchies = own.get("roles", {}), own.get("qi", {})
-    named: list[tuple[str, str, ColumnFacts | None]]
-    named = [(one.name, str(roles.get(one.name, "")), one) for one in columns]
-    named += [(name, "derived" if name in own.get("derived", ()) else "", None) for name in TABLES[table][1]]
+    named = [(one, False, str(roles.get(one.name, ""))) for one in columns]
+    derived = [(ColumnFacts(name), "derived" if name in own.get("derived", ()) else "") for name in TABLES[table][1]]
+    named += [(one, True, role) for one, role in derived]
     found, places = [], read_places(visit, f"{table}-")
-    for name, role, facts in named:
-        hierarchy = str(hierarchies.get(name, ""))
+    fix, _, fixed = visit.say("fix").partition(":")
+    for place, (facts, is_derived, role) in enumerate(named, first):
+        hierarchy = str(hierarchies.get(facts.name, ""))
         if visit.form:  # a column that is new since the page was opened has no role yet
-            role, hierarchy = (visit.say(f"{table}-{key}-{places.get(name)}").strip() for key in ("role", "qi"))
-            role = role or (visit.say("rest") if facts else "")
-        found.append(PlanRow(name, role, hierarchy, facts))
+            role, hierarchy = (visit.say(f"{table}-{key}-{places.get(facts.name)}").strip() for key in ("role", "qi"))
+            role = role or ("" if is_derived else visit.say("rest"))
+        if str(place) in fixed.split(","):
+            role, hierarchy = fix, ""
+        found.append(PlanRow(place, facts, is_derived, role, hierarchy))
     return found
 
 
 def _tables(visit: RequestContext) -> dict[Form, tuple[FirstRecords, list[PlanRow]]]:
     """Both files, with the rows of each."""
-    found = {}
+    found, first = dict[Form, tuple[FirstRecords, list[PlanRow]]](), 0
     for called, form in sources_of(visit.state.job, visit.part).items():
         sample = visit.app.data.sample(visit.state.path.parent, called, visit.state.job.sources[called], form)
-        found[form] = (sample, _rows(visit, form, sample.columns))
+        found[form] = (sample, _rows(visit, form, sample.columns, first))
+        first += len(found[form][1])
     return found
+
+
+def _alerts(rows: Sequence[PlanRow]) -> Iterator[ColumnAlert]:
+    """Yield what needs a decision: columns without a role, and those released as recorded that may identify."""
+    if undecided := [row for row in rows if not row.role]:
+        yield alert_of(undecided, UNDECIDED, DROP)
+    yield from alerts_of_recorded([row for row in rows if row.role == "keep"])
 
 
 def show_plan_columns(
@@ -85,10 +103,11 @@ def show_plan_columns(
 ) -> Response:
     """Show every column of both files with its role, and the columns that can be derived."""
     tables = _tables(visit)
-    undecided = [row.name for _, rows in tables.values() for row in rows if not (row.role or row.is_derived)]
+    rows = [row for _, own in tables.values() for row in own if not row.is_derived]
     return job_page(
         visit, "plan_columns", status, tables=tables, roles={name: one[0] for name, one in TABLES.items()},
-        problem=problem, wrong=errors or {}, undecided=undecided, alert=word_alert(undecided),
+        problem=problem, wrong=errors or {}, alerts=list(_alerts(rows)), hierarchies=OFFERED,
+        undecided=sum(not row.role for row in rows),
     )  # fmt: skip
 
 

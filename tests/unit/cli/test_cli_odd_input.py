@@ -374,7 +374,7 @@ def test_a_lattice_without_end_is_refused(cloister, tmp_path):
 
 @pytest.mark.parametrize("words", [["protect"], ["explore"], []])
 def test_data_without_a_shape(cloister, tmp_path, monkeypatch, words):
-    """Whoever names a file alone reads what comes before it, or that there is no such file; and which words there are."""
+    """Whoever names a file alone reads what comes before it, or that there is no such file; and all commands."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.csv").write_text("age\n1\n")
     ran, other = cloister(*words, "people.csv"), cloister(*words, "nobody.csv")

@@ -89,3 +89,17 @@ def test_roles_belong_to_names_if_columns_of_a_file_move(window):
     sent = window.form_of(refused, "/columns")
     now = {sent[f"claims-name-{place}"]: sent[f"claims-role-{place}"] for place in range(len(rows[0]))}
     assert now == {name: form[field] for (table, name), field in fields.items() if table == "claims" and name in now}
+
+
+def test_a_column_kept_as_recorded_that_identifies_has_an_alert_with_its_fix(window):
+    """Dates that would be released as recorded: the button gives them another role, and leaves all others alone."""
+    form, fields = opened_page(window)
+    field = fields["claims", "paid_date"]
+    page = window.post("/columns/list", {**form, field: "keep"})
+    assert "1 column is released as recorded, with signs of identifiers: paid_date." in page.text
+
+    (fix,) = re.findall(r'name="fix" value="(drop:[^"]+)"', page.text)
+    kept = window.form_of(page, "/columns")
+    fixed = window.form_of(window.post("/columns/list", {**kept, "fix": fix}), "/columns")
+    assert {name for name in fixed if fixed[name] != kept.get(name)} == {field}
+    assert fixed[field] == "drop"

@@ -135,7 +135,7 @@ def anonymize_under(
 
 
 def _check_lengths(problem: Problem) -> None:
-    """Refuse trajectories that are too long to align: each pair with each leaf, or with each pair of the next longest."""
+    """Refuse trajectories too long to align: each pair with each leaf, or with each pair of the next longest."""
     second, longest = np.sort(np.diff(problem.offsets, prepend=0))[-2:].tolist()
     leaves = sum(tree.n_values for tree in problem.trees)
     needed = longest * max(BYTES_OF_PRICE * leaves, BYTES_OF_CELL * second)
