@@ -198,3 +198,16 @@ def plain_greedy(pairs, costs, needed):
         needed -= len(held)
         taken.append(label)
     return taken
+
+
+def patients_by_label(values, labels, cap):
+    """(label, count) -> the patients who have the label at least so often, for counts up to ``cap``; nobody: no key.
+
+    ``values[i]``: the base values of patient i; ``labels[v]``: the label of a base value
+    """
+    found = {}
+    for patient, own in enumerate(values):
+        for label, times in Counter(labels[value] for value in own).items():
+            for count in range(1, min(times, cap) + 1):
+                found.setdefault((label, count), []).append(patient)
+    return found

@@ -9,15 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner
+from ._jit import inner, jit
 from .words import by_number, starts_of
 
 DENSE, DENSE_CELLS = 64, 512
 """A list of more than one in so many patients is kept as a bit set as well, at most twice its own size; of cells also
 smaller ones: words without any of their patients cost nothing."""
-
-AT_ONCE = 1 << 20
-"""Members whose bits are set together."""
 
 
 class Postings(NamedTuple):
@@ -50,6 +47,16 @@ def has(postings, one, patient):
     return low < postings.starts[one + 1] and postings.members[low] == patient
 
 
+@jit
+def _set_bits(starts, members, dense, bits):
+    """Set the bit of each member of a list that has a row of bits."""
+    for one in range(dense.shape[0]):
+        row = dense[one]
+        if row >= 0:
+            for at in range(starts[one], starts[one + 1]):
+                bits[row, members[at] >> 6] |= np.uint64(1) << np.uint64(members[at] & 63)
+
+
 def with_bits(
     first: NDArray[np.int64],
     starts: NDArray[np.int64],
@@ -60,17 +67,40 @@ def with_bits(
     """Add bit sets to long lists, those of more than one in ``dense_from`` patients."""
     if starts[0] != 0 or starts[-1] != members.size or np.any(np.diff(starts) < 0):
         raise ValueError("starts must rise from 0 to the number of members")
+    if members.size and not 0 <= members.min() <= members.max() < n_patients:
+        raise ValueError(f"members must be from 0 to {n_patients - 1}")
     long = np.diff(starts) * dense_from > n_patients
     dense = np.where(long, np.cumsum(long) - 1, -1).astype(np.int32)
     bits = np.zeros((int(long.sum()), (n_patients + 63) // 64), dtype=np.uint64)
-    for begin in range(0, members.size, AT_ONCE):
-        within = np.clip(starts, begin, begin + AT_ONCE)
-        row = np.repeat(dense, within[1:] - within[:-1])
-        inside, some = row >= 0, members[begin : begin + AT_ONCE]
-        word = row[inside] * np.int64(bits.shape[1]) + (some[inside] >> 6)
-        # Nobody is in a list twice, so that adding a bit sets it.
-        np.add.at(bits.reshape(-1), word, np.uint64(1) << (some[inside] & 63).astype(np.uint64))
+    _set_bits(starts, members, dense, bits)
     return Postings(first, starts, members, dense, bits)
+
+
+@jit
+def _count_repeats(starts, values, labels, cap, most):
+    """How often the patient who has it most often has each label, at most ``cap``."""
+    for patient in range(starts.shape[0] - 1):
+        label = np.int64(-1)
+        repeats = 0
+        for at in range(starts[patient], starts[patient + 1]):
+            repeats = repeats + 1 if labels[values[at]] == label else 1
+            label = labels[values[at]]
+            most[label] = max(most[label], min(repeats, cap))
+
+
+@jit
+def _enter_patients(starts, values, labels, first, at_list, members):
+    """Put each patient where each of the patient's lists has room, ``at_list``, which moves on; count alone if none."""
+    for patient in range(starts.shape[0] - 1):
+        label = np.int64(-1)
+        one = np.int64(0)
+        for at in range(starts[patient], starts[patient + 1]):
+            one = one + 1 if labels[values[at]] == label else first[labels[values[at]]]
+            label = labels[values[at]]
+            if one < first[label + 1]:
+                if members.shape[0] > 0:
+                    members[at_list[one]] = patient
+                at_list[one] += 1
 
 
 def make_postings(
@@ -90,20 +120,15 @@ def make_postings(
         raise ValueError(f"labels must be from 0 to {n_labels - 1}")
     if 1 + np.count_nonzero(np.diff(labels)) > max(1, np.unique(labels).size):
         raise ValueError("the values of one label must be neighbours")
-    label = labels.astype(np.int32)[values]
-    begins = np.append(True, label[1:] != label[:-1])[: label.size]
-    begins[starts[:-1][np.diff(starts) > 0]] = True
-    run = np.flatnonzero(begins)
-    # Values of one label are neighbours, so the length of a run so far is how often this patient has it.
-    before = np.arange(label.size, dtype=np.int32) - np.repeat(run.astype(np.int32), np.diff(run, append=label.size))
-    kept = before < cap
-    label, before = label[kept], before[kept]
     most = np.zeros(n_labels, dtype=np.int64)
-    np.maximum.at(most, label, before + 1)
+    _count_repeats(starts, values, labels, cap, most)
     first = starts_of(most)
-    ends, order = by_number(first.astype(np.int32)[label] + before, int(first[-1]))
-    patients = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
-    return with_bits(first, ends, patients[kept][order], starts.size - 1)
+    counts = np.zeros(int(first[-1]), dtype=np.int64)
+    _enter_patients(starts, values, labels, first, counts, np.empty(0, dtype=np.int32))
+    ends = starts_of(counts)
+    members = np.empty(int(ends[-1]), dtype=np.int32)
+    _enter_patients(starts, values, labels, first, ends[:-1].copy(), members)
+    return with_bits(first, ends, members, starts.size - 1)
 
 
 def group_postings(groups: NDArray[np.int64], n_groups: int, dense_from: int = DENSE) -> Postings:

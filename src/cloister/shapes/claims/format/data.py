@@ -374,9 +374,7 @@ def _codes_in_order(column: pl.Series) -> tuple[RowNumbers, int]:
 
 def _ranks(numbers: RowNumbers) -> tuple[RowNumbers, int]:
     """The rank of each number among the different ones, from 0, and how many these are."""
-    order = np.argsort(numbers)
-    ranks = np.empty_like(numbers)
-    ranks[order] = np.cumsum(np.diff(numbers[order], prepend=numbers[order[:1]]) != 0)
+    ranks = pl.Series(numbers).rank("dense").to_numpy().astype(np.int64) - 1
     return ranks, int(ranks.max(initial=-1)) + 1
 
 

@@ -31,9 +31,6 @@ from .encode import MISSING, EncodedClaims, EncodedColumn, entropy_losses
 SPAN = 512
 """Draws that a thread takes at a time."""
 
-SIDE_BY_SIDE = 10_000_000
-"""Of more claims lists of patients are made for one column after the other."""
-
 NO_WEIGHTS: Mapping[str, float] = {}
 """All columns have the weight 1."""
 
@@ -239,9 +236,7 @@ class Matching:
         if own not in self._nodes:
             self._nodes.clear()  # before the next is made, as a node's lists are large
             missing = [pair for pair in enumerate(own) if pair not in self._levels]
-            # making lists takes several times the memory of the lists
-            for some in [[pair] for pair in missing] if self.released.encoded.n_claims > SIDE_BY_SIDE else [missing]:
-                self._levels.update(zip(some, self._map(self._make_pair, some), strict=True))
+            self._levels.update(zip(missing, self._map(self._make_pair, missing), strict=True))
             postings, begins = joined_postings([self._levels[pair] for pair in enumerate(own)])
             labels = [self._labels(*pair) + begin for pair, begin in zip(enumerate(own), begins.tolist(), strict=True)]
             at = np.concatenate([[0], np.cumsum([part.size for part in labels])])[:-1].astype(np.int64)
