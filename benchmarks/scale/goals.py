@@ -19,6 +19,7 @@ import polars as pl
 
 from benchmarks.machine import machine
 from benchmarks.pages import table, write
+from benchmarks.papers.claims_made_up import write as write_claims
 from benchmarks.scale.made_up import quasi_identifiers
 from benchmarks.scale.made_up import write as write_patients
 from benchmarks.scale.runs import Took, apart, cloister, measure
@@ -130,6 +131,23 @@ def real(folder: Path) -> Iterator[Work]:
         yield Work(f"{name}{with_rule}, one coding", file, ["protect", "table", str(file), *words], seconds)
 
 
+def histories(folder: Path) -> Iterator[Work]:
+    """Yield the work on trajectories of synpuf, where they are found, and on a million made-up patients with claims."""
+    data, out = Path(os.environ.get("CLOISTER_DATA", "")), str(folder / "release")
+    if data.name:
+        file = folder / "trajectories.csv"
+        pl.read_csv(data / "synpuf" / "trajectories.csv.gz", infer_schema=False).select(
+            "patient_id", "code", "age_years"
+        ).write_csv(file)
+        words = ["protect", "trajectories", str(file), "-k", "5", "--on-unknown-code", "root", "--out", out]
+        yield Work("trajectories, 58,460 patients", file, words, 20.0)
+    apart(write_claims, 1_000_000, folder)
+    files, plan = [str(folder / name) for name in ("patients.csv", "claims.csv")], str(folder / "plan.toml")
+    cloister("init", "claims", *files, "--out", plan, limit=LIMIT)
+    words = ["protect", "claims", *files, "--plan", plan, "--out", out]
+    yield Work("claims, 1 million patients", folder / "claims.csv", words, 360.0, None, 6.0, once=True)
+
+
 def measure_work(work: Work, folder: Path, runs: int) -> Took:
     """Return what the command takes."""
     found = list[Took]()
@@ -163,7 +181,7 @@ def line_of(work: Work, took: Took, limit: Took | None) -> tuple[str, ...]:
 def measure_all(only: str, runs: int, folder: Path) -> list[tuple[str, ...]]:
     """Measure each work of the parts asked for; print each as it is done."""
     lines = []
-    for part in (made_up, wide, real):
+    for part in (made_up, wide, real, histories):
         for work in part(folder) if only in ("", part.__name__) else ():
             limit = measure_polars(work.file, folder, runs) if work.of_limit else None
             lines.append(line_of(work, measure_work(work, folder, runs), limit))
@@ -207,7 +225,7 @@ def write_page(path: Path, lines: list[tuple[str, ...]], runs: int) -> None:
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", choices=["made_up", "wide", "real"])
+    parser.add_argument("--only", default="", choices=["made_up", "wide", "real", "histories"])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--page", type=Path, help="write the page of the documentation")
     asked = parser.parse_args()

@@ -24,6 +24,7 @@ def run_job(
     job: str | Path | Keywords,
     *,
     dry_run: bool = False,
+    out: str | Path | None = None,
     overwrite: bool = False,
     custodian_dir: str | Path | None = None,
 ) -> Figures:
@@ -36,6 +37,7 @@ def run_job(
     ----------
     job : a job file, or its content as a dictionary, in which names of files are relative to the working directory
     dry_run : read and check everything, say what would be done, and write nothing
+    out : folder for the release; default: the output of the job
     overwrite : replace an earlier release of a job
     custodian_dir : folder, outside the release, for what only the custodian may see
 
@@ -71,7 +73,7 @@ def run_job(
     ([('people', 0.5)], 'README.txt')
     >>> folder.cleanup()
     """
-    asked = job_run(job, custodian_dir)
+    asked = job_run(job, custodian_dir, out)
     if dry_run:
         return try_job(asked, overwrite=overwrite).summary(str)
     written = write_job(asked, overwrite=overwrite)
@@ -79,15 +81,16 @@ def run_job(
     return {"warnings": [*written.warnings], **written.manifest, "out": str(asked.out), "notes": notes}
 
 
-def job_run(job: str | Path | Keywords, custodian_dir: str | Path | None = None) -> JobRun:
+def job_run(
+    job: str | Path | Keywords, custodian_dir: str | Path | None = None, out: str | Path | None = None
+) -> JobRun:
     """Return the run of a job that a file or a dictionary states."""
     if isinstance(job, str | Path):
         path, read = Path(job).absolute(), read_job(Path(job))
     else:
         path, read = Path(THE_JOB).absolute(), job_of(job, THE_JOB)
-    return JobRun(
-        read, path, path.parent / read.output, None if custodian_dir is None else Path(custodian_dir).absolute()
-    )
+    secret = None if custodian_dir is None else Path(custodian_dir).absolute()
+    return JobRun(read, path, path.parent / read.output if out is None else Path(out).absolute(), secret)
 
 
 def init(

@@ -357,6 +357,7 @@ class RunJobOptions(SayingOptions):
             "drop|sensitive|keep|quasi-identifier|COLUMN=ROLE",
         ),
     ] = ()
+    out: Annotated[Path | None, Help("Folder for the release (default: the output of the job).", "DIR")] = None
     overwrite: Annotated[bool, Help("Replace an earlier release of a job.")] = False
     custodian_dir: Annotated[Path | None, Help("Folder outside the release for confidential figures.", "DIR")] = None
 

@@ -33,7 +33,8 @@ def run_job(options: RunJobOptions) -> None:
     screen = Screen(quiet=options.quiet or options.as_json)
     run = Run(Stopwatch(hears=screen.phase), screen)
     secret = None if custodian_dir is None else custodian_dir.absolute()
-    asked = JobRun(job, path, path.parent / job.output, secret, run)
+    out = options.out or options.job.parent / job.output
+    asked = JobRun(job, path, out.absolute(), secret, run)
     if options.dry_run:
         with screen, _bulk_decision_named(options.job):
             found = try_job(asked, overwrite=options.overwrite)
@@ -42,7 +43,6 @@ def run_job(options: RunJobOptions) -> None:
     with screen, late_stops_reported(asked.out), _bulk_decision_named(options.job):
         written = write_job(asked, overwrite=options.overwrite, started=STARTED)
     with after_writing(asked.out.name):
-        out = options.job.parent / job.output
         if options.as_json:
             print_json(as_json(written, out))
             return

@@ -87,6 +87,7 @@ OF_NAMES = frozenset(
 """Words that do not change what a name is about: `residence_type`, `Race1`, `country of birth`."""
 
 MOST_SETS = 1_000  # values that are looked through for sets of codes
+ROW_NAMES = re.compile(r"(?i)\.?row[._ ]?names?")  # as R writes them
 CODED_NAMES = re.compile(r"[a-z](age|sex|gender)")  # as surveys write them: `iage`, `isex`
 
 
@@ -100,6 +101,8 @@ def suggest_role(column: Column) -> Guess:
     )  # fmt: skip
     if found is None and column.numbers_rows:
         return Guess(column.name, DROP, "likely", "it numbers the rows: each whole number of a range occurs once")
+    if found is None and column.is_key and ROW_NAMES.fullmatch(column.name):
+        return Guess(column.name, DROP, "likely", "it names the rows: by its name, and each value occurs once")
     return found or Guess(column.name, UNDECIDED, "not sure", suspicion(column))
 
 

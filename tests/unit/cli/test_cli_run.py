@@ -457,3 +457,14 @@ def test_a_part_with_more_records_tells_of_few_who_are_left_out(cloister, tmp_pa
     assert any("some suppresses few patients" in text and "all has more records" in text for text in told["warnings"])
     report = (tmp_path / "out" / "report.html").read_text()
     assert "a part keeps back" in report
+
+
+def test_a_release_goes_where_the_command_line_says(cloister, made, tmp_path, monkeypatch):
+    """Not to the output of the job: relative to where the command runs, with the same data."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    ran = cloister("run", str(write_hospital(tmp_path / "data") / "job.toml"), "--out", "other")
+
+    assert (ran.code, "Report: other/report.html" in ran.out) == (0, True)
+    assert bytes_of(tmp_path / "other", *PARTS) == bytes_of(made / "release", *PARTS)
+    assert not (tmp_path / "data" / "release").exists()

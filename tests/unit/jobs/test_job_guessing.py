@@ -63,6 +63,16 @@ def test_a_column_that_numbers_the_rows_is_dropped():
     assert with_gap.role == "undecided"
 
 
+def test_a_column_that_names_the_rows_is_dropped():
+    """By its name, where R took a part of a data frame and numbers have gaps; what repeats names no row."""
+    numbers = {"age": ["44"] * 99, "rownames": map(str, range(85, 283, 2)), "rowname": ["7", "8", "9"] * 33}
+    found = {one.column: one for one in guess_table(pl.DataFrame(numbers), "people.csv").columns}
+
+    assert (found["rownames"].role, found["rownames"].sureness) == ("drop", "likely")
+    assert found["rownames"].why.startswith("it names the rows")
+    assert found["rowname"].role == "undecided"
+
+
 @pytest.mark.parametrize("guess", [guess_codes, guess_events])
 def test_a_first_line_that_may_be_a_record_is_not_listed(guess):
     """Without a name that is usual or asked for, nothing shows that the first line names columns."""
