@@ -88,7 +88,11 @@ OF_NAMES = frozenset(
 
 MOST_SETS = 1_000  # values that are looked through for sets of codes
 ROW_NAMES = re.compile(r"(?i)\.?row[._ ]?names?")  # as R writes them
-CODED_NAMES = re.compile(r"[a-z](age|sex|gender)")  # as surveys write them: `iage`, `isex`
+CODED_NAMES = re.compile(
+    r"(?!(?:age|sex|gender)$)[a-z]?(age|sex|gender)"
+    r"(?:(?:at|entry|enrol|start|base|diag|dx|onset|death|mth|month|yr|year)[a-z]*)?"
+)
+"""Names as surveys and registers write them: `iage`, `isex`, `ageentry`, `agemth`."""
 
 
 def suggest_role(column: Column) -> Guess:

@@ -73,6 +73,20 @@ def test_a_column_that_names_the_rows_is_dropped():
     assert found["rowname"].role == "undecided"
 
 
+def test_an_age_is_seen_in_a_name_without_a_gap():
+    """`agemth` and `ageentry` are ages, where the values may be; an agent is none."""
+    ages = {name: [f"{15 + n % 70}" for n in range(N)] for name in ("agemth", "ageentry", "agent")}
+    months = {"ageonset": [f"{700 + 3 * n}" for n in range(N)]}
+    found = {one.column: one.role for one in guess_table(pl.DataFrame(ages | months), "people.csv").columns}
+
+    assert found == {
+        "agemth": "quasi-identifier",
+        "ageentry": "quasi-identifier",
+        "agent": "undecided",
+        "ageonset": "drop",
+    }
+
+
 @pytest.mark.parametrize("guess", [guess_codes, guess_events])
 def test_a_first_line_that_may_be_a_record_is_not_listed(guess):
     """Without a name that is usual or asked for, nothing shows that the first line names columns."""
