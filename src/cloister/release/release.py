@@ -6,7 +6,7 @@ The folder appears whole or not at all: written aside, read back, verified from 
 import os
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -219,6 +219,8 @@ class Release(ABC):
             write_csv(self.custody.crosswalk, secret)
         if inside is not None:
             figures = exact_figures_of(counts, self.original_counts(), figures)
+            risk = None if self.attack is None else self.attack.before_and_after()
+            figures |= {} if risk is None or figures["class_sizes"]["before"] else {"risk": asdict(risk)}
             exact = self.custody.figures | found
             write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest.as_json()}))
             for name, content in report_files(manifest, figures, exact).items():
