@@ -357,9 +357,10 @@ def numbers_by_content(keys: pl.DataFrame) -> RowNumbers:
         codes, n_codes = _codes_in_order(column)
         # columns become digits of one number, which is sorted at once, as long as a number has room for another
         if size * n_codes > MOST_CONTENTS:
-            numbers, size = _ranks(numbers)
+            numbers = rank(pl.Series(numbers))
+            size = int(numbers.max(initial=-1)) + 1
         numbers, size = numbers * n_codes + codes, size * n_codes
-    return _ranks(numbers)[0] + 1 if keys.width else numbers
+    return rank(pl.Series(numbers)) + 1 if keys.width else numbers
 
 
 def _codes_in_order(column: pl.Series) -> tuple[RowNumbers, int]:
@@ -372,15 +373,21 @@ def _codes_in_order(column: pl.Series) -> tuple[RowNumbers, int]:
     return codes, int(codes.max(initial=0)) + 1
 
 
-def _ranks(numbers: RowNumbers) -> tuple[RowNumbers, int]:
-    """The rank of each number among the different ones, from 0, and how many these are."""
-    ranks = pl.Series(numbers).rank("dense").to_numpy().astype(np.int64) - 1
-    return ranks, int(ranks.max(initial=-1)) + 1
+def rank(values: pl.Series) -> RowNumbers:
+    """Return the rank of each value among the different ones, from 0; bytes are in their own order."""
+    return values.rank("dense").to_numpy().astype(np.int64) - 1
 
 
-def sort_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> list[bytes]:
+def rank_pairs(first: RowNumbers, second: pl.Series) -> RowNumbers:
+    """Return the rank of each pair, of a number from 0 and another value, among the different ones."""
+    last = rank(second)
+    return rank(pl.Series(first * (int(last.max(initial=0)) + 1) + last))
+
+
+def sort_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> pl.Series:
     """Return the sorted numbers of each of n owners, as bytes with the same sort order."""
     width = int(numbers.max(initial=0)) + 1
     text = (np.sort(owners * width + numbers) % width).astype(">u4").tobytes()
     ends = np.cumsum(np.bincount(owners, minlength=n)) * 4
-    return [text[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
+    parts = [text[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
+    return pl.Series("numbers", parts, dtype=pl.Binary)

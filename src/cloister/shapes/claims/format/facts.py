@@ -144,7 +144,7 @@ def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> Claims
 def class_size_of_patient(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
     """Return how many patients share each one's quasi-identifiers in both files, (n_patients,), itself included."""
     kinds = numbers_by_content(files.claims.select(form.names(CLAIMS, QUASI)))
-    histories = pl.Series(KIND, sort_numbers(files.owners, kinds, files.patients.height), dtype=pl.Binary)
+    histories = sort_numbers(files.owners, kinds, files.patients.height).rename(KIND)
     people = files.patients.select(*form.names(PATIENTS, QUASI), histories)
     return people.select(pl.len().over(people.columns).cast(pl.Int64)).to_series().to_numpy()
 

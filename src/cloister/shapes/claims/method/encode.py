@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, InternalError
 from cloister.hierarchy import BoundHierarchy
 from cloister.io.columns import code_texts, pack_text
-from cloister.shapes.claims.format.data import Claims, RowNumbers, numbers_by_content, sort_numbers, years_of
+from cloister.shapes.claims.format.data import (
+    Claims,
+    RowNumbers,
+    numbers_by_content,
+    rank_pairs,
+    sort_numbers,
+    years_of,
+)
 from cloister.shapes.claims.format.hierarchies import bounds_of, hierarchy_named
 from cloister.shapes.claims.format.released_columns import CLAIMS, KEPT, PATIENTS, TABLES, kept_columns
 
@@ -205,8 +212,8 @@ def encode(data: Claims) -> Encoding:
     patients, claims = ([*_encode_file(data, table)] for table in TABLES)
     owners, content = data.owners, _content(claims, data, CLAIMS)
     counts = np.bincount(owners, minlength=data.n_patients)
-    own, sequences = _content(patients, data, PATIENTS).tolist(), sort_numbers(owners, content, data.n_patients)
-    order = np.array(sorted(range(data.n_patients), key=lambda row: (own[row], sequences[row])), dtype=np.int64)
+    sequences = sort_numbers(owners, content, data.n_patients)
+    order = np.argsort(rank_pairs(_content(patients, data, PATIENTS), sequences), kind="stable").astype(np.int64)
     claim_rows = np.lexsort((content, owners))[_runs(order, counts)]
     years = years_of(data).fill_null(0).to_numpy().astype(np.int32) if plan.truncation.per == "patient-year" else None
     encoded = EncodedClaims(

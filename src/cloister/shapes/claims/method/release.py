@@ -16,7 +16,7 @@ from cloister.io.batches import PIECE, frames_of
 from cloister.io.columns import code_texts, pack_text
 from cloister.release.release import Release
 from cloister.results import Checks, Verdict
-from cloister.shapes.claims.format.data import Claims, numbers_by_content, sort_numbers
+from cloister.shapes.claims.format.data import Claims, numbers_by_content, rank, rank_pairs, sort_numbers
 from cloister.shapes.claims.format.released_columns import (
     CLAIMS,
     NUMBER,
@@ -62,26 +62,20 @@ def released_order(
     """
     own, events = numbers_by_content(patients.content), numbers_by_content(claims.content)
     n = own.size
-    people = _rank_pairs(own.tolist(), sort_numbers(owners, events, n))
+    people = rank_pairs(own, sort_numbers(owners, events, n))
     if hashes is not None:
-        people = _rank_pairs(people.tolist(), [text.encode() for text in hashes])
+        people = rank_pairs(people, hashes.cast(pl.Binary))
     if groups := _pseudonyms(patients, claims):
         for last in (*[False] * ROUNDS, True):
             with_patient = numbers_by_content(pl.DataFrame({"patient": people[owners], "claim": events}))
             colours = [group.colour_ids((people, with_patient), is_last=last) for group in groups]
             events = _refine_numbers(events, 1, groups, colours, people[owners])
             mine = _refine_numbers(people, 0, groups, colours, np.zeros(n, dtype=np.int64))
-            people = _rank_pairs(mine.tolist(), sort_numbers(owners, events, n))
+            people = rank_pairs(mine, sort_numbers(owners, events, n))
     order = np.argsort(people, kind="stable").astype(np.int64)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     return order, np.lexsort((events, place[owners])).astype(np.int64)
-
-
-def _rank_pairs(first: Sequence[int] | Sequence[bytes], second: Sequence[int] | Sequence[bytes]) -> Numbers:
-    keys = list(zip(first, second, strict=True))
-    rank = {key: number for number, key in enumerate(sorted(set(keys)))}
-    return np.array([rank[key] for key in keys], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,8 +101,9 @@ class _Pseudonyms:
             there = ids >= 0
             owners.append(ids[there].astype(np.int64))
             met.append(as_written[kinds[table][there]] + place * width)
-        company = sort_numbers(np.concatenate(owners), np.concatenate(met), self.n_ids)
-        return np.append(_rank_pairs(company, list(range(self.n_ids)) if is_last else [0] * self.n_ids) + 1, 0)
+        company = rank(sort_numbers(np.concatenate(owners), np.concatenate(met), self.n_ids))
+        last = pl.Series(np.arange(self.n_ids) if is_last else np.zeros(self.n_ids, dtype=np.int64))
+        return np.append(rank_pairs(company, last) + 1, 0)
 
 
 def _pseudonyms(patients: FileRows, claims: FileRows) -> list[_Pseudonyms]:
