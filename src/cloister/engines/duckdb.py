@@ -18,9 +18,9 @@ from sqlglot import exp, parse_one
 from cloister.errors import InputError, Message, TooLittleMemory, setting
 from cloister.io.columns import check_names, display_name, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, head_of, header_of, is_packed
-from cloister.io.databases import DUCKDB_REASONS, cannot_open, connect, duckdb_word, frame_of
+from cloister.io.databases import DUCKDB_REASONS, cannot_open, connect, connect_in_memory, duckdb_word, frame_of
 from cloister.io.foreign import interruptible, translate_errors
-from cloister.io.memory import memory_left
+from cloister.io.memory import memory_limit
 from cloister.io.query import Dialect, Query, quote_name
 from cloister.io.read import is_parquet
 
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 T = TypeVar("T")
-MEMORY_LIMIT = "4GiB"  # What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted
 OUT_OF_MEMORY = "OutOfMemoryException"  # what DuckDB raises then
-LEAST_MIB = 64  # what it needs to begin
 LINE = re.compile(r"Line:?\s*(\d+)")
 
 
@@ -181,15 +179,8 @@ def duckdb_file(
             file=shown,
         )
     folder = Path(tempfile.mkdtemp(prefix="cloister-duckdb-"))  # 0700
-    connection = connect(
-        ":memory:",
-        reads=[str(path.absolute()), _pattern(path)],
-        temp_directory=str(folder),
-        temp_file_encryption=True,
-        force_mbedtls_unsafe=True,  # the one cipher in DuckDB itself; its key is in memory alone
-        memory_limit=memory_limit(),
-        preserve_insertion_order=False,
-        threads=threads,
+    connection = connect_in_memory(
+        str(folder), reads=[str(path.absolute()), _pattern(path)], preserve_insertion_order=False, threads=threads
     )
     try:
         refusal = InputError(
@@ -243,16 +234,6 @@ def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) ->
 def _pattern(path: Path) -> str:
     """The pattern that matches this path alone."""
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
-
-
-def memory_limit() -> str:
-    """Return the memory limit for DuckDB: half of the available memory, if that is below the default.
-
-    That is what a limit of the shell (``ulimit -v``) leaves, or the memory of the machine or of the container. The
-    other half is for what is read from DuckDB, and for the stacks of its threads.
-    """
-    left = max(LEAST_MIB, memory_left() >> 21)
-    return f"{left}MiB" if left < 4 << 10 else MEMORY_LIMIT
 
 
 def _word(text: str) -> str:

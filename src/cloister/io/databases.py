@@ -19,6 +19,7 @@ import polars as pl
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import check_names
 from cloister.io.foreign import translate_errors
+from cloister.io.memory import memory_limit
 from cloister.io.query import Call, Query, quote_name
 
 if TYPE_CHECKING:
@@ -116,6 +117,13 @@ def connect(
         connection.execute("SET allowed_paths = ?", [list(reads)]).fetchall()
         connection.execute("SET enable_external_access = false; SET lock_configuration = true").fetchall()
     return connection
+
+
+def connect_in_memory(aside: str, *, reads: Sequence[str] = (), **settings: Setting) -> "DuckDBPyConnection":
+    """Open a database in memory; what does not fit lies encrypted in a folder, and the key is in memory alone."""
+    limits: dict[str, Setting] = {"temp_directory": aside, "memory_limit": memory_limit()}
+    cipher: dict[str, Setting] = {"temp_file_encryption": True, "force_mbedtls_unsafe": True}  # that of DuckDB itself
+    return connect(":memory:", reads=reads, **limits, **cipher, **settings)
 
 
 def duckdb_word(column: str, kind: str, query: Query) -> str:

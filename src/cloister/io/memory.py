@@ -9,6 +9,8 @@ from pathlib import Path
 STATM = Path("/proc/self/statm")  # its first number is the pages of address space that the process has
 GROUPS = Path("/proc/self/cgroup")  # control groups of this process
 GROUP_FILES = Path("/sys/fs/cgroup")  # their files
+MEMORY_LIMIT = "4GiB"  # What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted
+LEAST_MIB = 64  # what it needs to begin
 
 
 def memory_left() -> int:
@@ -19,6 +21,16 @@ def memory_left() -> int:
         used = int(STATM.read_text().split()[0]) * resource.getpagesize() if STATM.exists() else 0
         most.append(limit - used)
     return min(most)
+
+
+def memory_limit() -> str:
+    """Return the memory limit for DuckDB: half of the available memory, if that is below the default.
+
+    That is what a limit of the shell (``ulimit -v``) leaves, or the memory of the machine or of the container. The
+    other half is for what is read from DuckDB, and for the stacks of its threads.
+    """
+    left = max(LEAST_MIB, memory_left() >> 21)
+    return f"{left}MiB" if left < 4 << 10 else MEMORY_LIMIT
 
 
 def _limits_of_groups() -> Iterator[int]:

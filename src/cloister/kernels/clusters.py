@@ -397,7 +397,9 @@ def make_scratch(domain: Domain, data: Sequences) -> Scratch:
     )
     left = np.bincount(data.symbol, minlength=symbols)
     held = np.zeros(int(data.value.max(initial=-1)) + 1, dtype=np.int64)
-    return Scratch(code, age, detail, lost, *prices, least, left, row, through, bound, alive, held, leaf_row)
+    of_code, of_age, of_detail = prices
+    known = lost, of_code, of_age, of_detail, least, left
+    return Scratch(code, age, detail, *known, row, through, bound, alive, held, leaf_row)
 
 
 def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups:

@@ -20,7 +20,7 @@ import polars as pl
 
 from cloister.errors import InputError, TooLittleMemory
 from cloister.io.columns import as_held
-from cloister.io.databases import connect
+from cloister.io.databases import connect_in_memory
 from cloister.io.foreign import interruptible
 from cloister.release.head import MANIFEST
 from cloister.results import Checks
@@ -156,17 +156,11 @@ def _rows(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -
 
 
 class _Database:
-    """A database in memory. What does not fit lies encrypted in a private folder; the key is in memory alone."""
+    """A database in memory, with a private folder for what does not fit."""
 
     def __init__(self, reads: Sequence[str]) -> None:
         self.aside = tempfile.TemporaryDirectory(prefix="cloister-verify-")
-        self.connection = connect(
-            ":memory:",
-            reads=reads,
-            temp_directory=self.aside.name,
-            temp_file_encryption=True,
-            force_mbedtls_unsafe=True,
-        )
+        self.connection = connect_in_memory(self.aside.name, reads=reads)
 
     def close(self) -> None:
         """Forget everything."""

@@ -1,6 +1,6 @@
 """The page on the columns of patients and claims: what each column is, and the hierarchy of each quasi-identifier."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -12,7 +12,7 @@ from cloister.shapes.claims.format.plan import FREE, ClaimRole, DerivedOfClaims,
 from cloister.sources import Form
 
 from .app import RequestContext, status_of
-from .columns_table import DROP, UNDECIDED, ColumnAlert, alert_of, alerts_of_recorded
+from .columns_table import DROP, UNDECIDED, alert_of, alerts_of_recorded
 from .data_pages import job_page, read_places, save_job, seen_or_refuse, sources_of
 from .data_read import ColumnFacts, FirstRecords
 from .forms import errors_of, in_words
@@ -91,23 +91,18 @@ def _tables(visit: RequestContext) -> dict[Form, tuple[FirstRecords, list[PlanRo
     return found
 
 
-def _alerts(rows: Sequence[PlanRow]) -> Iterator[ColumnAlert]:
-    """Yield what needs a decision: columns without a role, and those released as recorded that may identify."""
-    if undecided := [row for row in rows if not row.role]:
-        yield alert_of(undecided, UNDECIDED, DROP)
-    yield from alerts_of_recorded([row for row in rows if row.role == "keep"])
-
-
 def show_plan_columns(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
     """Show every column of both files with its role, and the columns that can be derived."""
     tables = _tables(visit)
     rows = [row for _, own in tables.values() for row in own if not row.is_derived]
+    undecided = [row for row in rows if not row.role]
+    alerts = [alert_of(undecided, UNDECIDED, DROP)] if undecided else []
+    alerts += alerts_of_recorded([row for row in rows if row.role == "keep"])
     return job_page(
         visit, "plan_columns", status, tables=tables, roles={name: one[0] for name, one in TABLES.items()},
-        problem=problem, wrong=errors or {}, alerts=list(_alerts(rows)), hierarchies=OFFERED,
-        undecided=sum(not row.role for row in rows),
+        problem=problem, wrong=errors or {}, alerts=alerts, hierarchies=OFFERED, undecided=len(undecided),
     )  # fmt: skip
 
 

@@ -14,11 +14,10 @@ from tests.made.renames import before_each_rename
 from tests.unit.engines.test_tables_on_engines import TABLE, N, patients, request_of
 
 from cloister.cli.main import run
-from cloister.engines import duckdb as duckdb_engine
 from cloister.engines.duckdb import duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import InputError, InternalError
-from cloister.io import write_csv, write_parquet
+from cloister.io import memory, write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.write import write_parquet_of
 from cloister.pipeline.protecting import protect
@@ -276,7 +275,7 @@ def test_a_parquet_file_that_ends_early(tmp_path):
 
 def test_too_little_memory_is_said(tmp_path, monkeypatch):
     """Where there is less memory than the counts need, and no disk, one sentence says so."""
-    monkeypatch.setattr(duckdb_engine, "MEMORY_LIMIT", "1MiB")
+    monkeypatch.setattr(memory, "MEMORY_LIMIT", "1MiB")
     path = tmp_path / "many.parquet"
     write_parquet(pl.DataFrame({"mrn": range(300_000), "age": [f"{i:09}" for i in range(300_000)]}), path)
     request = request_of(quasi_identifiers={"age": request_of().quasi_identifiers["zip code"]}, sensitive=(), keep=())
@@ -436,7 +435,7 @@ def test_a_full_disk_is_called_so_whatever_writes():
 
 def test_what_does_not_fit_into_memory_is_set_aside(tmp_path, monkeypatch):
     """More different records than memory holds are counted all the same, by way of the disk."""
-    monkeypatch.setattr(duckdb_engine, "MEMORY_LIMIT", "24MiB")
+    monkeypatch.setattr(memory, "MEMORY_LIMIT", "24MiB")
     n, path = 600_000, tmp_path / "many[1]*.parquet"
     write_parquet(pl.DataFrame({"age": [f"{i:012}" for i in range(n)]}), path)
 

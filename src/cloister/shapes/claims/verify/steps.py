@@ -18,7 +18,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import as_held, map_categories, pack_text
-from cloister.io.databases import connect, frame_of
+from cloister.io.databases import connect_in_memory, frame_of
 from cloister.io.foreign import interruptible, translate_errors
 from cloister.shapes.claims.format.code_systems import EXCLUDING, FEW, kinds_of
 from cloister.shapes.claims.format.data import Claims, StepLine, check_contents, dates_of, numbers_of
@@ -77,12 +77,9 @@ def repeat_steps(data: Claims) -> PreprocessedClaims:
     """
     check_contents(data)
     refusal = InputError("Steps 1 to 6 cannot be done again with these patients and claims. Check them and the plan.")
-    with TemporaryDirectory(prefix="cloister-verify-") as aside:
-        # What does not fit into memory lies encrypted in a private folder; the key is in memory alone.
-        connection = connect(":memory:", temp_directory=aside, temp_file_encryption=True, force_mbedtls_unsafe=True)
-        with connection:
-            steps = partial(translate_errors, lambda: _Steps.of(data, connection).done(), refusal)
-            return interruptible(steps, connection.interrupt)
+    with TemporaryDirectory(prefix="cloister-verify-") as aside, connect_in_memory(aside) as connection:
+        steps = partial(translate_errors, lambda: _Steps.of(data, connection).done(), refusal)
+        return interruptible(steps, connection.interrupt)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
