@@ -28,7 +28,8 @@ Chosen level / highest level (released labels):
 
 ## Correlations between diversities (Table 5)
 
-In italics the paper's, which range from -0.44 to 0.46.
+100,000 generated patients; in italics the paper's, which range from -0.44 to 0.46. DE-SynPUF has -0.13 to 0.98 (in- and
+outpatient) and 0.69 to 0.99 (inpatient).
 
 <!-- diversity -->
 

@@ -20,6 +20,9 @@ LARGEST = 3
 SMALL = ("2,000 generated", "30,000 generated")
 """Data that long tables omit; the numbers are in the JSON file."""
 
+LEAST = 90
+"""The least percentile of claims that a plan tries by default."""
+
 
 def write_page(found: Found, out: Path) -> None:
     """Write the page of results from its words and the tables."""
@@ -30,7 +33,7 @@ def write_page(found: Found, out: Path) -> None:
         "times": times(found["rows"]),
         "risks": risks(rows),
         "suppression": suppression(rows),
-        "truncation": truncation(rows),
+        "truncation": truncation(main),
         "levels": by_column(main, level_told),
         "patients": patients(rows),
         "excluded": excluded(rows),
@@ -106,13 +109,17 @@ def suppression(rows: Sequence[Found]) -> str:
 
 def truncation(rows: Sequence[Found]) -> str:
     """Claims per patient at percentiles, the share of claims lost there, and where the levels were found."""
-    percentiles = [one["percentile"] for one in rows[0]["node"]["truncation"]] if rows else []
+    percentiles = [one["percentile"] for one in _tried(rows[0])] if rows else []
     lines = []
     for row in rows:
-        cells = [f"{one['limit']} ({pages.share(one['claims_lost'])})" for one in row["node"]["truncation"]]
+        cells = [f"{one['limit']} ({pages.share(one['claims_lost'])})" for one in _tried(row)]
         chosen = [one["truncation"] for one in row["own"]["tried"] if one["found"]]
         lines.append([row["data"], *cells, chosen[-1]])
     return table(["data", *(f"{percentile:g}%" for percentile in percentiles), "chosen"], lines)
+
+
+def _tried(row: Found) -> list[Found]:
+    return [one for one in row["node"]["truncation"] if one["percentile"] >= LEAST]
 
 
 def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:
@@ -175,14 +182,13 @@ def _pair(counts: Mapping[str, Sequence[int]], band: str) -> list[str]:
 
 
 def diversity(rows: Sequence[Found]) -> str:
-    """Correlations between the diversities of columns: the largest generated data, and both pairs of DE-SynPUF."""
-    parts = [f"{row['data']}:\n\n{_correlations(row['own']['diversity'])}" for row in rows[-3:]]
-    return "\n\n".join(parts)
+    """Correlations between the diversities of columns of the largest generated data."""
+    return _correlations(rows[-LARGEST]["own"]["diversity"])
 
 
 def most_alike(rows: Sequence[Found]) -> float:
     """The highest correlation of two different columns in any of the data."""
-    every = [row["own"]["diversity"] for row in rows[-3:]]
+    every = [row["own"]["diversity"] for row in rows[-LARGEST:]]
     return max(
         value
         for found in every

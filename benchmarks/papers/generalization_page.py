@@ -19,10 +19,7 @@ Means over k = 2, 5, 10, 15, 20, 25. The ratio is the geometric mean of CBA's IL
 
 With the paper's privacy policy CBA loses a few percent less on average: less for disease codes alone, more if all other
 codes form one set. By Algorithm 1 CBA merges all it may before it suppresses, and a set of thousands of codes that
-becomes one term costs an ILM of nearly 1. With all pairs UGACLIP loses less on average. Exceptions with the paper's
-policy, ILM of CBA and UGACLIP (diseases preserved by each):
-
-<!-- exceptions -->
+becomes one term costs an ILM of nearly 1. With all pairs UGACLIP loses less on average.
 
 ![NCP by k](generalization-figure-4.svg)
 
@@ -31,13 +28,10 @@ NCP, which weighs the sizes of terms, is also higher for CBA where a large set b
 ## Diseases preserved (Tables I and II)
 
 A disease is preserved if none of its codes is suppressed or shares a term with other codes: its patients are counted
-exactly. k = 5, and totals for k = 10:
+exactly. Numbers preserved by CBA and by UGACLIP; in parentheses how many more CBA preserves, in percentage points of
+the diseases in the data:
 
 <!-- diseases -->
-
-How many more of the diseases in the data CBA preserves, in percentage points:
-
-<!-- margins -->
 
 As in the paper, CBA preserves at least as many diseases as UGACLIP in every run, and more in most. In the paper it
 satisfies 22.2% (VNEC) and 5.5% (VNECkc) more constraints at k = 5, and 29.4% more on both data sets at k = 10. Our
@@ -45,9 +39,9 @@ patients have more codes, so both methods preserve few diseases.
 
 ## The method generalization
 
-Same settings, the paper's privacy policy, means over k. Ratios are geometric means of the loss of `generalization`
-divided by the smaller loss of CBA and UGACLIP. *Gap*: share of the ILM above a lower bound for all terms that the
-policies allow.
+The settings of the table above with the paper's privacy policy, means over k. Ratios are geometric means of the loss of
+`generalization` divided by the smaller loss of CBA and UGACLIP. *Gap*: share of the ILM above a lower bound for all
+terms that the policies allow.
 
 <!-- moved -->
 

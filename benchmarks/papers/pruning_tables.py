@@ -88,15 +88,10 @@ def answers(results: Results) -> list[str]:
     rows = []
     for (name, columns), found in side_by_side(results.get("whole", {}).values()).items():
         told = [seconds(found.get(search)) for search in PROVING[: shown(results)]]
-        rows.append([named(name, columns), *told, same(results, (name, columns))])
+        rows.append([named(name, columns), *told])
     if not rows:
         return []
-    return ["## Whole tables\n", SAME, table(["seconds", *HEADS[: shown(results)], "policy"], rows)]
-
-
-SAME = """The last column states whether the searches that finished returned the same policy, and their number. They
-include `exhaustive` for lattices of at most 50,000 policies: adult, fars, large, diabetes up to 8 columns.
-"""
+    return ["## Whole tables\n", table(["seconds", *HEADS[: shown(results)]], rows)]
 
 
 def stores(results: Results) -> list[str]:
@@ -208,14 +203,14 @@ to grow. The Python process of `optimal`, with libraries and compiled kernels, t
 def dimensions(results: Results) -> list[str]:
     """Times by number of columns, with what was checked."""
     rows = []
-    for (name, columns), found in side_by_side(results.get("dimensions", {}).values()).items():
+    for (_, columns), found in side_by_side(results.get("dimensions", {}).values()).items():
         told = [seconds(found.get(search)) for search in PROVING[: shown(results)]]
         one = found[ONE_THREAD]
-        rows.append([str(columns), f"{one['lattice']:,}", *told, f"{one['checked']:,}", same(results, (name, columns))])
+        rows.append([str(columns), f"{one['lattice']:,}", *told, f"{one['checked']:,}"])
     if not rows:
         return []
-    heads = ["columns", "policies", *HEADS[: shown(results)], "counts", "policy"]
-    return [f"## The first columns of {name}\n", LEFT_OUT, table(heads, rows)]
+    heads = ["columns", "policies", *HEADS[: shown(results)], "counts"]
+    return [f"## The first columns of {one['table']}\n", LEFT_OUT, table(heads, rows)]
 
 
 LEFT_OUT = """Seconds. A search that was stopped is not tried on more columns. *Counts*: how often `optimal` counted
@@ -236,7 +231,7 @@ def prediction(results: Results) -> list[str]:
             checks = [f"{without['checked']:,}", f"{bfs['checked']:,}"]
             printed = share(paper.PREDICTION.get(columns))
             shown_gain = share(gain) if without["seconds"] > 0.01 else ""
-            gains.append([str(columns), *checks, seconds(without), seconds(bfs), shown_gain, printed])
+            gains.append([str(columns), *checks, shown_gain, printed])
         kept = bfs["quality"]
         own = part(bfs["checked"], bfs["lattice"]), part(kept["hits"], kept["queries"])
         told = [*own, part(kept["largest"], kept["inserts"])]
@@ -245,7 +240,7 @@ def prediction(results: Results) -> list[str]:
         counts.append([str(columns), f"{kept['inserts']:,}", *both])
     if not counts:
         return []
-    heads = ["columns", "checked without", "with", "without, s", "with, s", "saved", "*paper*"]
+    heads = ["columns", "checked without", "with", "time saved", "*paper*"]
     said = [f"Where BFS takes over 0.1 s, prediction saves {between(saved, 1)} of the time.\n"] if saved else []
     return [
         "## Table 3: BFS without and with prediction\n",

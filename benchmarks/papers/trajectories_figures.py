@@ -122,11 +122,17 @@ def baseline_times(found: Found, key: Callable[[dict[str, Any]], float]) -> str:
     return f"{min(times):.1f} to {max(times):.1f} times"
 
 
+SHOWN = (5, 15)
+"""Sizes of groups in the tables of the page; the drawings and the JSON file have all."""
+
+
 def baseline_table(found: Found) -> str:
     """Losses of Baseline and of A-GS, codes and ages together, and the pairs that are suppressed."""
     rows = []
     for name in names(found):
         for k, row in of(found, name, "baseline").items():
+            if k not in SHOWN:
+                continue
             both = (row, of(found, name)[k])
             losses = [", ".join(f"{measure(each):.3f}" for each in both) for measure in (_accumulated, _exact)]
             rows.append([name, k, *losses, " and ".join(f"{each['suppressed']:,}" for each in both)])
@@ -146,6 +152,8 @@ def costs_table(found: Found) -> str:
     rows = []
     for name in names(found):
         for k, row in of(found, name).items():
+            if k not in SHOWN:
+                continue
             other = of(found, name, cost="exact")[k]
             change = _exact(other) / _exact(row) - 1
             cells = (row["ilm_exact"], row["alm_exact"], other["ilm_exact"], other["alm_exact"])
@@ -160,7 +168,7 @@ def answers_table(found: Found) -> str:
     rows = []
     for name in names(found):
         ways = [of(found, name, "baseline"), of(found, name), of(found, name, cost="exact")]
-        for k in ways[1]:
+        for k in (k for k in ways[1] if k in SHOWN):
             rows.append([name, k, *(f"{way[k]['are']:.3f}" if k in way else "" for way in ways)])
     return table(["data", "k", "Baseline", "A-GS, cost as in the paper", "A-GS, exact cost"], rows)
 
