@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 from benchmarks import pages
 
@@ -20,8 +21,8 @@ WORDS = """# The papers, item by item
 
 cloister implements five papers. This page lists their definitions, theorems, algorithms, worked examples, measures,
 figures and tables, and states for each what cloister has of it: first what does not hold, is missing, differs or is
-partial, then by paper what is full. `python -m benchmarks.papers.audit` writes the page from
-`benchmarks/papers/audit.toml`; a test checks that all evidence exists.
+partial, then by paper what is full. `benchmarks/papers/audit.toml` names the tests of each item; a test checks that
+they exist. `python -m benchmarks.papers.audit` writes this page from that file.
 
 * **full**: built as described and tested, or measured with the paper's conclusion. A worked example needs a test of its
   numbers.
@@ -29,7 +30,8 @@ partial, then by paper what is full. `python -m benchmarks.papers.audit` writes 
 * **differs**: built with a deviation, or measured with another conclusion.
 * **missing**: not built, or the data are not available.
 
-Evidence is a test, which `python -m pytest` runs with the repository alone, or a page with the paper's figure and ours.
+Evidence is a test, which `python -m pytest` runs with the repository alone, or a linked page with the figures of the
+paper and ours.
 
 <!-- counts -->
 
@@ -106,9 +108,9 @@ def counts_table(papers: Sequence[Paper]) -> str:
 
 
 def reasons_table(papers: Sequence[Paper], is_told: Callable[[Row], bool]) -> str:
-    """Return some of the items that are not complete, with their reasons and their evidence."""
+    """Return some of the items that are not complete, with their reasons and the pages with evidence."""
     rows = [
-        [f"{paper.title}, {row.place}", row.says, "<br>".join([row.reason, *map(shown, row.evidence)])]
+        [f"{paper.title}, {row.place}", row.says, " ".join([row.reason, *links(row)])]
         for paper in papers
         for row in paper.rows
         if is_told(row)
@@ -116,19 +118,21 @@ def reasons_table(papers: Sequence[Paper], is_told: Callable[[Row], bool]) -> st
     return pages.table(["item", "the paper", "here"], rows, "---")
 
 
-def paper_table(paper: Paper) -> str:
-    """Return the items of a paper that are full, with their evidence; reasons_table has the others."""
-    rows = [[row.place, row.says, "<br>".join(map(shown, row.evidence))] for row in paper.with_state("full")]
-    table = pages.table(["full", "the paper", "evidence"], rows, "---")
-    return f"## {paper.title}\n\n{paper.citation}.\n\n{table}"
+def full_items(paper: Paper) -> str:
+    """Return the items of a paper that are full; reasons_table has the others."""
+    items = [" ".join([f"* *{row.place}*: {row.says}", *links(row)]) for row in paper.with_state("full")]
+    return "\n".join([f"## {paper.title}\n", f"{paper.citation}. In full:\n", *map(wrapped, items)])
 
 
-def shown(evidence: str) -> str:
-    """Return a page as a link, and a test or command as code."""
-    if evidence.startswith("docs/"):
-        target = evidence.removeprefix("docs/")
-        return f"[{Path(target).stem}]({target})"
-    return f"`{evidence}`"
+def wrapped(item: str) -> str:
+    """Return an item of a list in lines of the width of our documents."""
+    return fill(item, 119, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+
+
+def links(row: Row) -> list[str]:
+    """Return links to the pages among the evidence of an item."""
+    targets = [one.removeprefix("docs/") for one in row.evidence if one.startswith("docs/")]
+    return [f"([{Path(target).stem}]({target}))" for target in targets]
 
 
 def page(papers: Sequence[Paper]) -> str:
@@ -143,7 +147,7 @@ def page(papers: Sequence[Paper]) -> str:
     words = WORDS
     for name, text in parts.items():
         words = words.replace(f"<!-- {name} -->", text)
-    return "\n".join([words, "\n\n".join(map(paper_table, papers)), ""])
+    return "\n".join([words, "\n\n".join(map(full_items, papers)), ""])
 
 
 def main() -> None:
