@@ -121,7 +121,7 @@ def reasons_table(papers: Sequence[Paper], is_told: Callable[[Row], bool]) -> st
 def full_items(paper: Paper) -> str:
     """Return the items of a paper that are full; reasons_table has the others."""
     items = [" ".join([f"* *{row.place}*: {row.says}", *links(row)]) for row in paper.with_state("full")]
-    return "\n".join([f"## {paper.title}\n", f"{paper.citation}. In full:\n", *map(wrapped, items)])
+    return "\n".join([f"## {paper.title}\n", f"{paper.citation}.\n", "In full:\n", *map(wrapped, items)])
 
 
 def wrapped(item: str) -> str:
