@@ -65,14 +65,6 @@ excluded codes. Synthetic patients do not show how excluded real patients differ
 
 <!-- excluded -->
 
-## Adversary power
-
-The adversary knows p = 1 + (5 - 1) r / max(r) values of a column of a patient, rounded up, but no more than there are
-(equation 1 of the paper, which takes 5 as the highest power). r is the number of claims, at most the mean plus two
-standard deviations, divided by the diversity of their values, 1 - D. Simpson's index D is the chance that two of the N
-values are equal, the sum of n (n - 1) / (N (N - 1)) over the distinct ones, and 1 if there is one value. Without
-diversity p is 5. The higher power of recorded codes and of released labels is used.
-
 ## How this was measured
 
 Results of `python -m benchmarks.papers.claims figures`, measured on <!-- day --> (<!-- machine -->;
