@@ -5,7 +5,8 @@ CLOISTER_DATA=FOLDER python -m benchmarks.usefulness.population_uniqueness [--sa
 Printed are the figures of docs/benchmarks/population-uniqueness.csv, by population and by sampling fraction: how often
 the interval contains the share of the sampled records whose person is alone in the population, its mean width, the
 estimate's mean error, and the least by which the upper end lay above the truth. Bar: 90% contained, no upper end below
-the truth by more than 0.03 from 3% sampled on. """
+the truth by more than 0.03 from 3% sampled on.
+"""
 
 import argparse
 import os
