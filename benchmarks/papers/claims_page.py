@@ -9,7 +9,8 @@ state the exact share too. Diversities of columns are correlated up to <!-- most
 
 ## Risk
 
-Each release uses the plan that `cloister init claims` writes, unchanged.
+Each release uses the plan that `cloister init claims` writes, unchanged. The JSON file also has 2,000, 10,000 and
+30,000 generated patients.
 
 <!-- risks -->
 
@@ -64,6 +65,9 @@ excluded codes. Synthetic patients do not show how excluded real patients differ
 ![Excluded and remaining patients by age, days since the first claim, and length of stay](claims-excluded-figure.svg)
 
 <!-- excluded -->
+
+The JSON file has Kolmogorov-Smirnov tests of age, days since the first claim and length of stay; the paper's p values
+are all below 0.0001.
 
 ## How this was measured
 

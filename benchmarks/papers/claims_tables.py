@@ -18,7 +18,7 @@ LARGEST = 3
 """The last rows: the most generated patients, and both pairs of DE-SynPUF."""
 
 SMALL = ("2,000 generated", "10,000 generated", "30,000 generated")
-"""Data that long tables omit; the numbers are in the JSON file."""
+"""Data that tables omit; the numbers are in the JSON file."""
 
 LEAST = 90
 """The least percentile of claims that a plan tries by default."""
@@ -30,8 +30,8 @@ def write_page(found: Found, out: Path) -> None:
     main = [row for row in rows if not row["data"].startswith(SMALL)]
     parts = {
         **pages.measured_on(found),
-        "times": times(found["rows"]),
-        "risks": risks(rows),
+        "times": times(main),
+        "risks": risks(main),
         "suppression": suppression(rows),
         "truncation": truncation(main),
         "levels": by_column(main, level_told),
@@ -138,21 +138,14 @@ def level_told(row: Found, name: str) -> str:
 
 
 def excluded(rows: Sequence[Found]) -> str:
-    """Sexes, tests and claims of excluded and remaining patients: exact, since all these patients are made up."""
+    """Sexes and claims of excluded and remaining patients: exact, since all these patients are made up."""
     compared = {row["data"]: row["own"]["representativeness"] for row in rows[-LARGEST:]}
     every = [one["variables"] for one in compared.values()]
-    names = dict.fromkeys(name for variables in every for name in variables)
     heads = ["variable", "", *(f"{data}: {group}" for data in (*compared, "paper") for group in GROUPS)]
     lines = []
     for band in VARIABLES["sex"]:
         printed = [f"{one:.2f}" for one in VARIABLES["sex"][band]]
         lines.append(["sex", band, *(cell for own in every for cell in _pair(_counts(own, "sex"), band)), *printed])
-    for name in names:
-        tests = [variables.get(name, {}) for variables in every]
-        told = [(symbol, test.get(key)) for test in tests for symbol, key in (("D", "statistic"), ("p", "p_value"))]
-        if any(value is not None for _, value in told):
-            cells = ["" if value is None else f"{symbol} {value:.2g}" for symbol, value in told]
-            lines.append([name, "Kolmogorov-Smirnov", *cells, "", "p < 0.0001"])
     medians = [f"{one[f'median_claims_{group}']:g}" for one in compared.values() for group in GROUPS]
     return table(heads, [*lines, ["claims of a patient", "median", *medians, *CLAIMS]])
 

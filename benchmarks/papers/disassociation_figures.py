@@ -241,9 +241,9 @@ data have 5.11 codes per patient and are not available.
 <!-- findings -->
 
 More constraints are within 5% than in the paper for most settings, but single errors are larger: those of codes of few
-patients, and of wide constraints, whose codes a reconstruction spreads over too many patients. The paper calls the
-errors of Figs 15 and 16 small. Counts of sets of two or more codes of a patient have mean errors of 28 to 91% here,
-since most of these sets are rare.
+patients, and of wide constraints, whose codes a reconstruction spreads over too many patients. Counts of sets of two or
+more codes of a patient have mean errors of 28 to 91% here, since most of these sets are rare; the paper calls the
+errors of Figs 15 and 16 small.
 
 ## How identifying codes are (Fig. 12)
 
@@ -272,7 +272,7 @@ patient. *Random*, as in the paper: random codes; most sets of several codes occ
 
 The matching relative error (MRE) of a constraint compares the numbers of patients who have at least one of its codes.
 The paper reports 90% of its level 1 and `sim:5` constraints within 5% at k = 5. In the drawing all errors below -10%
-are one bar; the table at the top has the lowest ones.
+are one bar.
 
 On synpuf with k = 5, m = 2 and `level:1`, <!-- within --> of the <!-- several --> constraints of several codes are
 within 5%. At least 29 cannot be (counted outside this benchmark): their codes, or pairs of them, occur in fewer than k
@@ -325,8 +325,7 @@ chunks that k of their patients share. Policy `level:1`; the JSON file has other
 <!-- by_paper -->
 
 On diabetes130 neighbouring item chunks seldom share a code of k patients, so a quarter of all occurrences stays
-uncounted. A node of the tree joins the codes of all clusters below it. Both ways reach the paper's 90% of level 1
-constraints at k = 5 on synpuf; on diabetes130 only the tree does.
+uncounted. A node of the tree joins the codes of all clusters below it.
 
 ## Growth
 

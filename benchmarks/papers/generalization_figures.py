@@ -108,8 +108,8 @@ def pairs_of(found: Found) -> dict[tuple[str, str, int], tuple[dict[str, Any], d
 
 def samples_table(found: Found) -> str:
     """What the data sets are made of."""
-    head = ["data", "patients", "codes", "codes a patient", "most", "maximal visits", "diseases", "codes of diseases"]
-    keys = ("data", "patients", "codes", "a_patient", "most", "visits", "diseases", "disease_codes")
+    head = ["data", "patients", "codes", "codes a patient", "diseases"]
+    keys = ("data", "patients", "codes", "a_patient", "diseases")
     return table(head, [[_short(sample[key]) for key in keys] for sample in found["samples"]])
 
 

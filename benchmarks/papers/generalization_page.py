@@ -93,9 +93,8 @@ equal records, and each code below one node of its record.
 <!-- partition -->
 
 By NCP Partition is better than CBA for the few codes of the diseases unless k is large, and worse for all codes:
-patients hardly ever have codes of the same chapters, so most records stay at the root. Neither answers queries well if
-a label covers many codes. Disassociation, with its weaker promise, keeps each code as recorded. Partition is a baseline
-here. Where all codes of a patient may be known, CBA has a privacy policy for it, `--privacy records`.
+patients hardly ever have codes of the same chapters, so most records stay at the root. Partition is a baseline here.
+Where all codes of a patient may be known, CBA has a privacy policy for it, `--privacy records`.
 
 ## Time
 
