@@ -5,6 +5,7 @@
 writes ``docs/papers.md`` from ``audit.toml``: a row for each definition, algorithm, example, figure and table.
 """
 
+import itertools
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -120,7 +121,10 @@ def reasons_table(papers: Sequence[Paper], is_told: Callable[[Row], bool]) -> st
 
 def full_items(paper: Paper) -> str:
     """Return the items of a paper that are full; reasons_table has the others."""
-    items = [" ".join([f"* *{row.place}*: {row.says}", *links(row)]) for row in paper.with_state("full")]
+    by_place = itertools.groupby(paper.with_state("full"), key=lambda row: row.place)
+    items = [
+        f"* *{place}*: " + ". ".join(" ".join([row.says, *links(row)]) for row in rows) for place, rows in by_place
+    ]
     return "\n".join([f"## {paper.title}\n", f"{paper.citation}.\n", "In full:\n", *map(wrapped, items)])
 
 
