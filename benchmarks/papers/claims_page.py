@@ -49,9 +49,7 @@ seconds summed over cores. Other work ran at the same time, so commands took lon
 
 ## Truncation
 
-Claims per patient at percentiles (share of claims that truncation there would remove), and the level chosen:
-
-<!-- truncation -->
+The search chose no truncation for any of these data. The JSON file has the claims per patient at each percentile.
 
 ## Excluded patients (Tables 1 to 4)
 

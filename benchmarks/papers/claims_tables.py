@@ -20,9 +20,6 @@ LARGEST = 3
 SMALL = ("2,000 generated", "10,000 generated", "30,000 generated")
 """Data that tables omit; the numbers are in the JSON file."""
 
-LEAST = 90
-"""The least percentile of claims that a plan tries by default."""
-
 
 def write_page(found: Found, out: Path) -> None:
     """Write the page of results from its words and the tables."""
@@ -33,7 +30,6 @@ def write_page(found: Found, out: Path) -> None:
         "times": times(main),
         "risks": risks(main),
         "suppression": suppression(rows),
-        "truncation": truncation(main),
         "levels": by_column(main, level_told),
         "patients": patients(rows),
         "excluded": excluded(rows),
@@ -105,21 +101,6 @@ def suppression(rows: Sequence[Found]) -> str:
         is_needed = is_needed or own["rounds"] > 0 or rates[0] != rates[1] or omitted > 0
     same = "No round followed that suppresses values of patients at risk, and no patient is suppressed."
     return table(heads, lines) if is_needed else same
-
-
-def truncation(rows: Sequence[Found]) -> str:
-    """Claims per patient at percentiles, the share of claims lost there, and where the levels were found."""
-    percentiles = [one["percentile"] for one in _tried(rows[0])] if rows else []
-    lines = []
-    for row in rows:
-        cells = [f"{one['limit']} ({pages.share(one['claims_lost'])})" for one in _tried(row)]
-        chosen = [one["truncation"] for one in row["own"]["tried"] if one["found"]]
-        lines.append([row["data"], *cells, chosen[-1]])
-    return table(["data", *(f"{percentile:g}%" for percentile in percentiles), "chosen"], lines)
-
-
-def _tried(row: Found) -> list[Found]:
-    return [one for one in row["node"]["truncation"] if one["percentile"] >= LEAST]
 
 
 def by_column(rows: Sequence[Found], told: Callable[[Found, str], str]) -> str:

@@ -343,7 +343,7 @@ means of ten reconstructions. *Uncounted* is the share of code occurrences in it
 """
 
 
-OMITTED = ("sim:25", "sim:100", "sup:1.25", "sup:5")
+OMITTED = ("sim:10", "sim:25", "sim:100", "sup:1.25", "sup:2.5", "sup:5")
 """Policies that the page omits; the JSON file has them."""
 
 

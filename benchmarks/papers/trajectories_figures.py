@@ -126,10 +126,15 @@ SHOWN = (5, 15)
 """Sizes of groups in the tables of the page; the drawings and the JSON file have all."""
 
 
+def without_sample(found: Found) -> list[str]:
+    """Return the data of the tables, without the small sample, which the JSON file has."""
+    return [name for name in names(found) if "sample" not in name]
+
+
 def baseline_table(found: Found) -> str:
     """Losses of Baseline and of A-GS, codes and ages together, and the pairs that are suppressed."""
     rows = []
-    for name in names(found):
+    for name in without_sample(found):
         for k, row in of(found, name, "baseline").items():
             if k not in SHOWN:
                 continue
@@ -150,7 +155,7 @@ def _exact(row: dict[str, Any]) -> float:
 def costs_table(found: Found) -> str:
     """The exact losses of the paper's cost and of the exact one."""
     rows = []
-    for name in names(found):
+    for name in without_sample(found):
         for k, row in of(found, name).items():
             if k not in SHOWN:
                 continue
@@ -166,7 +171,7 @@ def costs_table(found: Found) -> str:
 def answers_table(found: Found) -> str:
     """AvgRE by data, k, method and cost; Baseline where it was run."""
     rows = []
-    for name in names(found):
+    for name in without_sample(found):
         ways = [of(found, name, "baseline"), of(found, name), of(found, name, cost="exact")]
         for k in (k for k in ways[1] if k in SHOWN):
             rows.append([name, k, *(f"{way[k]['are']:.3f}" if k in way else "" for way in ways)])

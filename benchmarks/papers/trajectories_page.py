@@ -20,7 +20,7 @@ leaves.
 The trend of Appendix A holds more strongly: four codes lose a fifth to a quarter of what 50 codes lose (half in the
 paper), and a small sample loses twice as much as the large one (half as much again in the paper).
 
-Losses of Baseline and A-GS, codes and ages together (the JSON file has k = 2 and 10 too):
+Losses of Baseline and A-GS, codes and ages together (the JSON file has k = 2 and 10 and the sample too):
 
 <!-- baseline -->
 
