@@ -309,7 +309,8 @@ def heuristic(results: Results) -> list[str]:
         worse += [r for r in own if _gain(r) is None or (_gain(r) or 0) < -1e-9]
         gains = [gain for r in own if (gain := _gain(r)) is not None]
         told = [share(min(gains), 2), share(sum(gains) / len(gains), 2), share(max(gains), 2)] if gains else [""] * 3
-        rows.append([f"{name}, `{variant}`", str(len(own)), *told, str(len(own) - len(gains))])
+        if len(own) > 1:
+            rows.append([f"{name}, `{variant}`", str(len(own)), *told, str(len(own) - len(gains))])
     if not rows:
         return []
     for name, printed in paper.HEURISTIC.items():
@@ -326,7 +327,8 @@ one as good in all but {}: {}.
 """
 
 RACE = """Improvement of quality, as a share of IGreedy's, by BFS stopped after the time that IGreedy took, on the
-first 3, 4, ... columns of a table (large: all). A stopped search completes the policy that it is measuring.
+first 3, 4, ... columns of a table (large, all columns: in the JSON file). A stopped search completes the policy that it
+is measuring.
 """
 
 
