@@ -31,8 +31,7 @@ they exist. `python -m benchmarks.papers.audit` writes this page from that file.
 * **differs**: built with a deviation, or measured with another conclusion.
 * **missing**: not built, or the data are not available.
 
-Evidence is a test, which `python -m pytest` runs with the repository alone, or a linked page with the figures of the
-paper and ours.
+Linked pages have the figures of the paper and ours.
 
 <!-- counts -->
 

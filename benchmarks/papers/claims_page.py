@@ -55,8 +55,8 @@ The search chose no truncation for any of these data. The JSON file has the clai
 
 Patients with codes on the exclusion list against the others, in percent, in the paper's bands. The numbers of the
 drawing are in the JSON file, and the paper's in `benchmarks/papers/claims_paper.py`. All these patients are synthetic,
-and DE-SynPUF is public, so small shares are stated exactly. A release masks them. The generator rarely draws the
-excluded codes. Synthetic patients do not show how excluded real patients differ.
+and DE-SynPUF is public, so small shares are stated exactly. A release masks them. Synthetic patients do not show how
+excluded real patients differ.
 
 <!-- patients -->
 

@@ -76,8 +76,7 @@ and about equal for three.
 ![ARE by the size of the query, drawn queries](generalization-figure-13.svg)
 
 Disassociation suppresses nothing. CBA suppresses most if the policy leaves few partners, more than in the paper (first
-table): nearly all codes of diabetes130 are alone in their category, and the codes of 5,000 patients of synpuf are rarer
-than those of all.
+table): nearly all codes of diabetes130 are alone in their category.
 
 ![Share of the codes that CBA suppresses](generalization-figure-14.svg)
 

@@ -86,7 +86,6 @@ have, the paper's four codes (250, 272, 401, 724), and as many patients as in th
 
 <!-- samples -->
 
-Rows in italics are the paper's. There a patient has three distinct ages or more; here nearly all have one or two.
-Codes are generalized by ICD-9-CM, ages to 5, 10 and 20 years with 90 and over together. All patients are compared with
-each other.
+Rows in italics are the paper's. Codes are generalized by ICD-9-CM, ages to 5, 10 and 20 years with 90 and over
+together. All patients are compared with each other.
 """
