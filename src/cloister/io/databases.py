@@ -6,7 +6,7 @@ call. The columns of SQLite have no types: each cell has its own type.
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -105,12 +105,12 @@ def _open_read_only(path: str) -> "DuckDBPyConnection":
 
 
 def connect(
-    path: str, *, read_only: bool = False, reads: Sequence[str] = (), **settings: Setting
+    path: str, *, read_only: bool = False, reads: Sequence[str] = (), settings: Mapping[str, Setting] = {}
 ) -> "DuckDBPyConnection":
     """Open a connection whose SQL cannot leave its file: views and macros of a file are programs of its author."""
     import duckdb
 
-    connection = duckdb.connect(path, read_only=read_only, config=SETTINGS | settings)
+    connection = duckdb.connect(path, read_only=read_only, config=SETTINGS | dict(settings))
     connection.execute("SET TimeZone = 'UTC'").fetchall()
     # Connections of a process to one file share its settings: the first has closed them for the others.
     if not connection.execute("SELECT current_setting('lock_configuration')").fetchall()[0][0]:
@@ -121,9 +121,17 @@ def connect(
 
 def connect_in_memory(aside: str, *, reads: Sequence[str] = (), **settings: Setting) -> "DuckDBPyConnection":
     """Open a database in memory; what does not fit lies encrypted in a folder, and the key is in memory alone."""
-    limits: dict[str, Setting] = {"temp_directory": aside, "memory_limit": memory_limit()}
-    cipher: dict[str, Setting] = {"temp_file_encryption": True, "force_mbedtls_unsafe": True}  # that of DuckDB itself
-    return connect(":memory:", reads=reads, **limits, **cipher, **settings)
+    return connect(
+        ":memory:",
+        reads=reads,
+        settings={
+            "temp_directory": aside,
+            "temp_file_encryption": True,
+            "force_mbedtls_unsafe": True,  # the one cipher in DuckDB itself
+            "memory_limit": memory_limit(),
+            **settings,
+        },
+    )
 
 
 def duckdb_word(column: str, kind: str, query: Query) -> str:

@@ -35,7 +35,8 @@ def decode(data: bytes, schema: pl.Schema) -> pl.DataFrame:
     """Return the table in a file's content, with the types of its schema where these define the meaning of a number."""
     if any(isinstance(dtype, TOO_WIDE) for dtype in schema.values()):
         return pl.read_parquet(io.BytesIO(data))
-    with _in_memory(data) as path, connect(":memory:", reads=[path], threads=os.cpu_count() or 1) as connection:
+    threads = {"threads": os.cpu_count() or 1}
+    with _in_memory(data) as path, connect(":memory:", reads=[path], settings=threads) as connection:
         frame = frame_of(connection.sql("SELECT * FROM read_parquet(?)", params=[path]))
     frame.columns = schema.names()  # DuckDB renames names that differ in capitals alone
     return frame.with_columns(pl.col(name).cast(dtype) for name, dtype in schema.items() if isinstance(dtype, TEMPORAL))
