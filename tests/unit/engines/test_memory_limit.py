@@ -5,7 +5,6 @@ import resource
 import pytest
 
 from cloister.engines import choice
-from cloister.engines import duckdb as duckdb_engine
 from cloister.io import memory
 
 GIB = 1 << 30
@@ -28,7 +27,7 @@ def test_half_of_what_the_shell_leaves(monkeypatch, tmp_path, limit, pages, said
     monkeypatch.setattr(memory.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 64 * GIB // 4096}.get)
     monkeypatch.setattr(memory, "GROUPS", tmp_path / "none")
 
-    assert duckdb_engine.memory_limit() == said
+    assert memory.memory_limit() == said
 
 
 @pytest.mark.parametrize(
@@ -51,7 +50,7 @@ def test_half_of_what_the_machine_or_the_container_has(monkeypatch, tmp_path, li
     (tmp_path / "files" / file).parent.mkdir(parents=True)
     (tmp_path / "files" / file).write_text(f"{GIB}\n")
 
-    assert duckdb_engine.memory_limit() == said
+    assert memory.memory_limit() == said
 
 
 def test_no_limit_of_a_group_is_none(monkeypatch, tmp_path):
