@@ -180,7 +180,11 @@ def duckdb_file(
         )
     folder = Path(tempfile.mkdtemp(prefix="cloister-duckdb-"))  # 0700
     connection = connect_in_memory(
-        str(folder), reads=[str(path.absolute()), _pattern(path)], preserve_insertion_order=False, threads=threads
+        str(folder),
+        reads=[str(path.absolute()), _pattern(path)],
+        memory_limit=memory_limit(),
+        preserve_insertion_order=False,
+        threads=threads,
     )
     try:
         refusal = InputError(

@@ -19,7 +19,6 @@ import polars as pl
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import check_names
 from cloister.io.foreign import translate_errors
-from cloister.io.memory import memory_limit
 from cloister.io.query import Call, Query, quote_name
 
 if TYPE_CHECKING:
@@ -121,17 +120,12 @@ def connect(
 
 def connect_in_memory(aside: str, *, reads: Sequence[str] = (), **settings: Setting) -> "DuckDBPyConnection":
     """Open a database in memory; what does not fit lies encrypted in a folder, and the key is in memory alone."""
-    return connect(
-        ":memory:",
-        reads=reads,
-        settings={
-            "temp_directory": aside,
-            "temp_file_encryption": True,
-            "force_mbedtls_unsafe": True,  # the one cipher in DuckDB itself
-            "memory_limit": memory_limit(),
-            **settings,
-        },
-    )
+    private: dict[str, Setting] = {
+        "temp_directory": aside,
+        "temp_file_encryption": True,
+        "force_mbedtls_unsafe": True,  # the one cipher in DuckDB itself
+    }
+    return connect(":memory:", reads=reads, settings=private | settings)
 
 
 def duckdb_word(column: str, kind: str, query: Query) -> str:
