@@ -188,10 +188,11 @@ def name_of(file: str) -> str:
 
     Examples
     --------
-    >>> name_of("data/patients 2026.csv.gz"), name_of("é.csv")
-    ('patients_2026', 'data')
+    >>> name_of("data/patients 2026.csv.gz"), name_of("head.injury.csv"), name_of("é.csv")
+    ('patients_2026', 'head_injury', 'data')
     """
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(file).name.partition(".")[0]).strip("_-")
+    without_ending = re.sub(r"\.[^.]*(\.(gz|zip|zst|bz2|xz))?$", "", Path(file).name)
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", without_ending).strip("_-")
     return stem[:LONGEST_NAME] or "data"
 
 
