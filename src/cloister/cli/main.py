@@ -9,6 +9,7 @@ import gc
 import os
 import re
 import resource
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -218,11 +219,12 @@ def _usage(error: TyperException) -> str:
     known = "" if list_commands is None else f" Commands there: {', '.join(list_commands(context))}."
     path = " ".join(["cloister", *context.command_path.split()[1:]])
     sentence = message if message.endswith("?") else f"{message.rstrip('.')}."
-    named = re.search("^No such command '(.+?)'", message)
-    file = "" if list_commands is None or named is None else named[1]
+    named = re.search("^No such command (['\"])(.+?)\\1", message)
+    file = "" if list_commands is None or named is None else named[2]
     if os.path.exists(file):
-        asked, command = (f"what shape {file} has", "table") if context.parent else (f"what to do with {file}", "init")
-        return f"{path} needs to know {asked}, as in {path} {command} {file}.{known}"
+        usual = "ui" if os.path.isdir(file) else "run" if file.endswith(".toml") else "init"
+        asked, command = (f"what shape {file} has", "table") if context.parent else (f"what to do with {file}", usual)
+        return f"{path} needs to know {asked}, as in {path} {command} {shlex.quote(file)}.{known}"
     if Path(file).suffix:
         return f"There is no file {file}, and no such command.{known}"
     return f"{sentence}{known} See {path} --help."

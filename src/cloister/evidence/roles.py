@@ -88,11 +88,9 @@ OF_NAMES = frozenset(
 
 MOST_SETS = 1_000  # values that are looked through for sets of codes
 ROW_NAMES = re.compile(r"(?i)\.?row[._ ]?names?")  # as R writes them
-CODED_NAMES = re.compile(
-    r"(?!(?:age|sex|gender)$)[a-z]?(age|sex|gender)"
-    r"(?:(?:at|entry|enrol|start|base|diag|dx|onset|death|mth|month|yr|year)[a-z]*)?"
-)
-"""Names as surveys and registers write them: `iage`, `isex`, `ageentry`, `agemth`."""
+CODED_NAMES = re.compile(r"[a-z](age|sex|gender)")  # as surveys write them: `iage`, `isex`
+AGE_AT = re.compile(r"age(?:at|entry|enrol|start|base|diag|dx|onset|death|mth|month|yr|year)[a-z]*")
+"""Names of ages as registers write them: `ageentry`, `agemth`."""
 
 
 def suggest_role(column: Column) -> Guess:
@@ -131,7 +129,8 @@ def build(column: Column, why: str, words: str, sureness: Sureness = "sure") -> 
 
 def _age(column: Column) -> Guess | None:
     coded = CODED_NAMES.fullmatch(column.name)
-    is_named = column.speaks_of(is_named_age) or (coded is not None and coded[1] == "age")
+    is_coded = coded[1] == "age" if coded else column.are_numbers and AGE_AT.fullmatch(column.name) is not None
+    is_named = column.speaks_of(is_named_age) or is_coded
     if not is_named:
         is_few = not column.are_numbers and 3 <= column.n_values <= MANY_KINDS
         is_band = is_few and column.share_like(AGE_BAND) >= 0.9
@@ -141,7 +140,7 @@ def _age(column: Column) -> Guess | None:
         return Guess(column.name, QUASI, "sure", "groups of ages, by name and few whole numbers", "suppress")
     n_read = column.share(~column.values.is_in(parse_hierarchy(open_ended).outside(column.values.to_list())).to_numpy())
     if plausible >= MOST or (n_read >= MOST and plausible > 0.5):
-        return build(column, "ages, by name and content", open_ended, "likely" if coded else "sure")
+        return build(column, "ages, by name and content", open_ended, "likely" if is_coded else "sure")
     if column.share_like(AGE_BAND) >= MOST or column.are_kinds:
         return Guess(column.name, QUASI, "sure", "groups of ages, by name and content", "suppress")
     return Guess(column.name, DROP, "likely", "ages by its name, and its values cannot be generalized")

@@ -162,9 +162,7 @@ def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, PreparedPart]
     with chdir(job_run.path.parent):
         _check_places(job_run, overwrite)
         if is_taken(job_run.out) and not is_job_release(job_run.out):
-            raise InputError(
-                f"{job_run.out.name} exists already and is no release of a job. Give another name as output."
-            )
+            raise InputError(f"{job_run.out.name} exists already and is no release of a job. Give another name.")
         with job_run.run.engines:
             yield {name: _prepare_part(job_run, name) for name in job_run.job.parts}
 

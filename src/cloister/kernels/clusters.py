@@ -47,6 +47,7 @@ class Scratch(NamedTuple):
     alive: NDArray[np.int32]  # (n,) sequences that are left, longest first
     held: NDArray[np.int64]  # (n_values,) patients of the cluster with each sensitive value
     leaf_row: NDArray[np.int64]  # what a node loses with each leaf
+    used: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]  # ranks of codes, ages, details that occur
 
 
 class Groups(NamedTuple):
@@ -64,12 +65,12 @@ class Groups(NamedTuple):
 
 
 @inner
-def _spread(tree, unit, nodes, m, weight, leaf_row, price):
-    """Work out what the nodes of X lose with each leaf; those of a leaf go next to each other."""
+def _spread(tree, unit, nodes, m, weight, leaf_row, used, price):
+    """Work out what the nodes of X lose with each leaf that is used; those of a leaf go next to each other."""
     for h in range(m):
         _row(tree, unit, nodes[h], weight, leaf_row)
-        for leaf in range(tree.leaf.shape[0]):
-            price[leaf, h] = leaf_row[leaf]
+        for at in range(used.shape[0]):
+            price[used[at], h] = leaf_row[used[at]]
 
 
 @inner
@@ -83,9 +84,10 @@ def _prepare(domain, data, scratch, m, weight):
         )
         scratch.lost[h] = of_code + of_age + of_detail
     code_price, age_price, detail_price = scratch.code_price, scratch.age_price, scratch.detail_price
-    _spread(domain.code, domain.code_unit, scratch.code, m, weight, scratch.leaf_row, code_price)
-    _spread(domain.age, domain.age_unit, scratch.age, m, weight, scratch.leaf_row, age_price)
-    _spread(domain.detail, domain.detail_unit, scratch.detail, m, weight, scratch.leaf_row, detail_price)
+    codes, ages, details = scratch.used
+    _spread(domain.code, domain.code_unit, scratch.code, m, weight, scratch.leaf_row, codes, code_price)
+    _spread(domain.age, domain.age_unit, scratch.age, m, weight, scratch.leaf_row, ages, age_price)
+    _spread(domain.detail, domain.detail_unit, scratch.detail, m, weight, scratch.leaf_row, details, detail_price)
     for symbol in range(data.code.shape[0]):
         if scratch.left[symbol] == 0:
             continue
@@ -399,7 +401,8 @@ def make_scratch(domain: Domain, data: Sequences) -> Scratch:
     held = np.zeros(int(data.value.max(initial=-1)) + 1, dtype=np.int64)
     of_code, of_age, of_detail = prices
     known = lost, of_code, of_age, of_detail, least, left
-    return Scratch(code, age, detail, *known, row, through, bound, alive, held, leaf_row)
+    used = np.unique(data.code), np.unique(data.age), np.unique(data.detail)
+    return Scratch(code, age, detail, *known, row, through, bound, alive, held, leaf_row, used)
 
 
 def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups:

@@ -73,14 +73,15 @@ def _chosen(visit: RequestContext, sample: FirstRecords) -> list[str]:
     if visit.say("set"):
         role = visit.say("set-role")
         changed = visit.every("selected") if visit.say("set") == "selected" else visit.say("shown").split(",")
-    for place in _places(changed, sample):
-        own = sample.columns[place].suggestion if role == SUGGESTED else role
-        chosen[place] = own if own in ROLES else chosen[place]
+    place = read_places(visit)  # by name: a file that was changed may have other columns at these places
+    for number, one in enumerate(sample.columns):
+        own = one.suggestion if role == SUGGESTED else role
+        chosen[number] = own if own in ROLES and place.get(one.name) in changed else chosen[number]
     return chosen
 
 
 def _read_roles(visit: RequestContext, sample: FirstRecords) -> list[str]:
-    """The role of each column in the form, by name: a file that was changed may have other columns at these places."""
+    """The role of each column in the form, by name."""
     place = read_places(visit)
     return [visit.say(f"role-{place[one.name]}") if one.name in place else "" for one in sample.columns]
 

@@ -57,8 +57,8 @@ class RowOfColumn(Protocol):
     """A column in a table of columns: its place there, and facts."""
 
     @property
-    def place(self) -> int:
-        """Its number in the table."""
+    def place(self) -> int | str:
+        """Where it is in the table."""
 
     @property
     def facts(self) -> ColumnFacts:
@@ -89,7 +89,7 @@ class ColumnAlert:
     """What is wrong with some columns, and the roles that would resolve it, each with its words."""
 
     text: str
-    places: tuple[int, ...]
+    places: tuple[int | str, ...]
     fixes: Mapping[str, str]
 
 

@@ -37,9 +37,9 @@ OFFERED = sorted(
 
 @dataclass(frozen=True)
 class PlanRow:
-    """A column of a file, or a derived one: its number among those of both files, role and hierarchy."""
+    """A column of a file, or a derived one: its file and number there, role and hierarchy."""
 
-    place: int
+    place: str
     facts: ColumnFacts  # of a derived one the name alone
     is_derived: bool  # computed from others; its role is "derived", or "" where it is not computed
     role: str
@@ -61,8 +61,8 @@ def _plan(visit: RequestContext, table: str) -> Given:
     return dict(plan.get(table, {})) if isinstance(plan, Mapping) else {}
 
 
-def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts], first: int) -> list[PlanRow]:
-    """The rows of a file, with what the form says, else the job; ``first``: the number of its first column."""
+def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts]) -> list[PlanRow]:
+    """The rows of a file, with what the form says, else the job."""
     own = _plan(visit, table)
     roles, hierarchies = own.get("roles", {}), own.get("qi", {})
     named = [(one, False, str(roles.get(one.name, ""))) for one in columns]
@@ -70,24 +70,23 @@ def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts], fir
     named += [(one, True, role) for one, role in derived]
     found, places = [], read_places(visit, f"{table}-")
     fix, _, fixed = visit.say("fix").partition(":")
-    for place, (facts, is_derived, role) in enumerate(named, first):
+    for number, (facts, is_derived, role) in enumerate(named):
         hierarchy = str(hierarchies.get(facts.name, ""))
         if visit.form:  # a column that is new since the page was opened has no role yet
             role, hierarchy = (visit.say(f"{table}-{key}-{places.get(facts.name)}").strip() for key in ("role", "qi"))
             role = role or ("" if is_derived else visit.say("rest"))
-        if str(place) in fixed.split(","):
+        if f"{table}-{places.get(facts.name)}" in fixed.split(","):
             role, hierarchy = fix, ""
-        found.append(PlanRow(place, facts, is_derived, role, hierarchy))
+        found.append(PlanRow(f"{table}-{number}", facts, is_derived, role, hierarchy))
     return found
 
 
 def _tables(visit: RequestContext) -> dict[Form, tuple[FirstRecords, list[PlanRow]]]:
     """Both files, with the rows of each."""
-    found, first = dict[Form, tuple[FirstRecords, list[PlanRow]]](), 0
+    found = {}
     for called, form in sources_of(visit.state.job, visit.part).items():
         sample = visit.app.data.sample(visit.state.path.parent, called, visit.state.job.sources[called], form)
-        found[form] = (sample, _rows(visit, form, sample.columns, first))
-        first += len(found[form][1])
+        found[form] = (sample, _rows(visit, form, sample.columns))
     return found
 
 

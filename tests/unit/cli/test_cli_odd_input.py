@@ -381,3 +381,13 @@ def test_data_without_a_shape(cloister, tmp_path, monkeypatch, words):
     example = " ".join(["cloister", *words, "table" if words else "init", "people.csv"])
     assert (ran.code, f"as in {example}. Commands there:" in ran.err) == (2, True)
     assert (other.code, "There is no file nobody.csv" in other.err) == (2, True)
+
+
+def test_what_is_there_is_proposed_for_the_command_that_takes_it(cloister, tmp_path, monkeypatch):
+    """A job is run, a folder opened, and a name with a blank or a quote can be pasted."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    for name, example in {"my job.toml": "run 'my job.toml'", "folder": "ui folder", "it's.csv": "init"}.items():
+        if name != "folder":
+            (tmp_path / name).write_text("")
+        assert f"as in cloister {example}" in cloister(name).err

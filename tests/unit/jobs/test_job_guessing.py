@@ -77,13 +77,16 @@ def test_an_age_is_seen_in_a_name_without_a_gap():
     """`agemth` and `ageentry` are ages, where the values may be; an agent is none."""
     ages = {name: [f"{15 + n % 70}" for n in range(N)] for name in ("agemth", "ageentry", "agent")}
     months = {"ageonset": [f"{700 + 3 * n}" for n in range(N)]}
-    found = {one.column: one.role for one in guess_table(pl.DataFrame(ages | months), "people.csv").columns}
+    others = {"wageyear": [f"{12_000 + 700 * n}" for n in range(N)], "agedx": ["E11", "I10"] * (N // 2)}
+    found = {one.column: one.role for one in guess_table(pl.DataFrame(ages | months | others), "people.csv").columns}
 
     assert found == {
         "agemth": "quasi-identifier",
         "ageentry": "quasi-identifier",
         "agent": "undecided",
         "ageonset": "drop",
+        "wageyear": "undecided",
+        "agedx": "undecided",
     }
 
 

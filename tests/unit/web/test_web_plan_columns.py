@@ -103,3 +103,30 @@ def test_a_column_kept_as_recorded_that_identifies_has_an_alert_with_its_fix(win
     fixed = window.form_of(window.post("/columns/list", {**kept, "fix": fix}), "/columns")
     assert {name for name in fixed if fixed[name] != kept.get(name)} == {field}
     assert fixed[field] == "drop"
+
+
+def test_the_fix_of_an_alert_is_for_its_column_wherever_that_is_now(window):
+    """The columns of the file moved after the page was opened: the one that the alert names is dropped, no other."""
+    form, fields = opened_page(window)
+    page = window.post("/columns/list", {**form, fields["claims", "paid_date"]: "keep"})
+    (fix,) = re.findall(r'name="fix" value="(drop:[^"]+)"', page.text)
+    claims = window.folder / "claims.csv"
+    claims.write_text("".join(",".join(line.split(",")[::-1]) + "\n" for line in claims.read_text().splitlines()))
+
+    fixed = window.post("/columns/list", {**window.form_of(page, "/columns"), "fix": fix})
+    roles = dict(re.findall(r'<label for="(claims-role-\d+)">([^<]+)</label>', fixed.text))
+    sent = window.form_of(fixed, "/columns")
+    assert {name: sent[field] for field, name in roles.items() if sent[field] in ("drop", "keep")} == {
+        "paid_date": "drop"
+    }
+
+
+def test_enter_in_a_field_saves_the_page(window):
+    """The first button of the form is what a browser presses then: no alert's."""
+    form, fields = opened_page(window)
+    page = window.post("/columns/list", {**form, fields["claims", "specialty"]: ""})
+    start = page.text.index('<form method="post" action="/columns">')
+    first = re.search(r"<button[^>]*>", page.text[start:])
+
+    assert first is not None
+    assert not {"formaction", "name"} & {*re.findall(r"(\w+)=", first[0])}

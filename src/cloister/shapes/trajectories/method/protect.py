@@ -106,7 +106,7 @@ def anonymize_under(
     if diversity is not None and diversity.column is not None:
         require_possible(problem, diversity)
         k, share = min(max(k, diversity.l), problem.order.size), diversity.l  # a cluster needs l patients
-    _check_lengths(problem)
+    _check_lengths(problem, is_by_index=problem.domain.by_index and request.diversity is None)
     blocks = cut(problem, request.block, k)
     pieces = [partial(problem.sequences, block) for block in blocks]
     if cluster is None:
@@ -134,11 +134,11 @@ def anonymize_under(
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes, kept)
 
 
-def _check_lengths(problem: Problem) -> None:
+def _check_lengths(problem: Problem, *, is_by_index: bool) -> None:
     """Refuse trajectories too long to align: each pair with each leaf, or with each pair of the next longest."""
     second, longest = np.sort(np.diff(problem.offsets, prepend=0))[-2:].tolist()
     leaves = sum(tree.n_values for tree in problem.trees)
-    needed = longest * max(BYTES_OF_PRICE * leaves, BYTES_OF_CELL * second)
+    needed = longest * max(BYTES_OF_PRICE * leaves, 0 if is_by_index else BYTES_OF_CELL * second)
     if needed > MOST_BYTES:
         raise InputError(
             f"The longest trajectories have {longest:,} and {second:,} pairs; aligning them would need "
