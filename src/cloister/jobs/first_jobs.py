@@ -191,7 +191,7 @@ def name_of(file: str) -> str:
     >>> name_of("data/patients 2026.csv.gz"), name_of("head.injury.csv"), name_of("é.csv")
     ('patients_2026', 'head_injury', 'data')
     """
-    without_ending = re.sub(r"\.[^.]*(\.(gz|zip|zst|bz2|xz))?$", "", Path(file).name)
+    without_ending = re.sub(r"^\..*|\.[^.]*(\.(gz|zip|zst|bz2|xz))?$", "", Path(file).name)  # nothing of a hidden file
     stem = re.sub(r"[^A-Za-z0-9_-]+", "_", without_ending).strip("_-")
     return stem[:LONGEST_NAME] or "data"
 

@@ -86,10 +86,6 @@ def _read_roles(visit: RequestContext, sample: FirstRecords) -> list[str]:
     return [visit.say(f"role-{place[one.name]}") if one.name in place else "" for one in sample.columns]
 
 
-def _places(words: Sequence[str], sample: FirstRecords) -> list[int]:
-    return [int(word) for word in words if word.isdecimal() and int(word) < len(sample.columns)]
-
-
 def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, str]) -> dict[str, object]:
     """What the table of columns shows."""
     chosen = _chosen(visit, sample)
@@ -99,7 +95,9 @@ def _content(visit: RequestContext, sample: FirstRecords, errors: Mapping[str, s
     names = [one.name for one, role in zip(sample.columns, chosen, strict=True) if role == "quasi-identifier"]
     hierarchies = {name: _hierarchy(visit, name) for name in names}
     viewed = f"{view.find}|{view.show}|{view.sort}"
-    shown = _places(visit.say("shown").split(","), sample) if visit.form and visit.say("viewed") == viewed else []
+    is_same_view = bool(visit.form) and visit.say("viewed") == viewed
+    words = visit.say("shown").split(",") if is_same_view else []
+    shown = [int(word) for word in words if word.isdecimal() and int(word) < len(sample.columns)]
     rows = rows_of(sample.columns, chosen, hierarchies, bulk, view, shown)
     saved = [role_of(visit.state, visit.part, one.name) for one in sample.columns]
     compared, unread = compare_release(visit) if visit.say("after") else (None, "")
