@@ -234,7 +234,7 @@ def _farthest(domain, data, scratch, alive, origin):
             break
         if data.times[sequence] == 0:
             continue
-        # No alignment loses less than the best, so the one by index tells that nothing is to be gained here.
+        # The best alignment loses no more than the one by index: where that is too little, it is not looked for.
         most = _distance_by_index(data, scratch, sequence, m, whole)
         if most < best or (most == best and sequence > found):
             continue
