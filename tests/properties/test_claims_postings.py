@@ -1,4 +1,4 @@
-"""Lists of patients by label and count are those that counting patient by patient finds."""
+"""Lists of patients by label and count equal what counting patient by patient finds."""
 
 import numpy as np
 from hypothesis import given

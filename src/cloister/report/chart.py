@@ -128,7 +128,7 @@ def risk_curve(sizes: Figures, smallest: int = 1) -> RiskCurve:
 
 @dataclass(frozen=True)
 class RiskRow:
-    """A row of the chart of risks by what is known: lines of words with their places, and where its two points are."""
+    """A row of the chart of risks by knowledge: lines of words with their places, and where its two points are."""
 
     lines: tuple[tuple[str, int], ...]
     y: int
@@ -154,7 +154,7 @@ LEAST_RISK, LETTERS = 0.001, 50
 
 
 def risk_rows(steps: Sequence[Figures]) -> RiskRows:
-    """Return the chart of the risk before and after, by what an attacker knows, on a logarithmic axis.
+    """Return the chart of the risk before and after, by the attacker's knowledge, on a logarithmic axis.
 
     ``steps``: as `RiskStep` has them
     """

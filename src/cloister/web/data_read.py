@@ -184,7 +184,7 @@ class DataRead:
         with self.at(folder):
             stamp = stamp_of(folder, source)
             if figures:
-                make = partial(_columns, read, is_table=form == "table")
+                make = partial(_columns, read, form)
                 columns, problem = self._once(f"columns {form} {stamp}", make, is_small=True)
         head = pl.DataFrame([as_text(column) for column in read.frame.head(SAMPLE)])
         shown = head if values else pl.DataFrame([shapes_in(column) for column in head])
@@ -441,16 +441,16 @@ def shapes_in(text: pl.Series) -> pl.Series:
     return text
 
 
-def _columns(read: Source, *, is_table: bool) -> tuple[tuple[ColumnFacts, ...], str]:
+def _columns(read: Source, form: Form) -> tuple[tuple[ColumnFacts, ...], str]:
     """Figures of all columns, and why their roles could not be guessed."""
     guesses, problem = {}, ""
-    if is_table:
+    if form == "table":
         try:
             guesses = {one.column: one for one in guess_table(read.frame, read.name, read.labels).columns}
         except InputError as error:
             problem = str(error)
     texts = pl.DataFrame([as_text(column) for column in read.frame])
-    signs = look_for_identifiers(texts, texts)
+    signs = () if form in ("codes", "trajectories") else look_for_identifiers(texts, texts)  # without roles
     n = max(1, texts.height)
     found = []
     for text in texts:

@@ -48,7 +48,7 @@ def test_an_attack_stands_in_release_and_report(files, capsys, name):
     secret = (files / "secret" / "report.html").read_text()
     assert "Confidential" in secret
     is_table = SHAPES[name][0] == "table"  # which has group sizes before instead
-    assert ("Risk by what an attacker knows" in report, "Risk by what an attacker knows" in secret) == (
+    assert ("Risk by the attacker's knowledge" in report, "Risk by the attacker's knowledge" in secret) == (
         False,
         not is_table,
     )
