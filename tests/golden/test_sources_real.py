@@ -62,6 +62,7 @@ def test_codes_of_synpuf_are_those_made_ready(real_data):
     assert sets.sort("patient_id").equals(told.sort("patient_id"))
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("profile", ["omop", "fhir", "synthea", "synpuf"])
@@ -77,6 +78,7 @@ def test_a_shape_of_a_collection_is_protected(places, tmp_path, profile, shape, 
     assert run(["verify", out, "--original", place, *known, *hierarchy, "-q"]) == 0
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 @pytest.mark.parametrize("profile", ["omop", "fhir", "synthea", "synpuf"])
 def test_claims_of_a_collection_are_protected(places, tmp_path, profile, k):
