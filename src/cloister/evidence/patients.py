@@ -1,16 +1,23 @@
 """Find the column that distinguishes patients; among several, the one that distinguishes persons, not their stays."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from cloister.risk.column_names import is_named_survey_weight
-from cloister.risk.identifiers import GROUPS, is_determined, is_named_patient, repeated_patients, what_a_name_says
+from cloister.risk.identifiers import (
+    GROUPS,
+    is_determined,
+    is_named_number,
+    is_named_patient,
+    numbers_patients,
+    repeated_patients,
+    what_a_name_says,
+)
 from cloister.risk.row_numbers import number_values
 
-from .column import Column, Guess, is_id_by_name, plain_name
+from .column import Column, Guess, is_id_by_name
 from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
 
 REPEATS = "it repeats: a patient has several rows, so patients are counted"
@@ -32,7 +39,13 @@ def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
     suggested = {one.name: what_a_name_says(one.name) for one in able}
     numbers = [one for one in able if (word := suggested[one.name]) and word.strong and word.letter == RECORD_NUMBERS]
     least = min(LEAST_PATIENTS, GROUPS * texts.height)
-    several = [one for one in named if least <= one.n_values < one.n_present and not counts_in_groups(one, texts)]
+    several = [
+        one
+        for one in named
+        if not one.is_key
+        and (one.n_values >= least or numbers_patients(one.name, one.values))
+        and not counts_in_groups(one, texts)
+    ]
     patients = next((one for one in several if is_named_patient(one.name)), None)
     whole = next((one for one in (*named, *numbers) if one.is_key), None)
     if patients is None and whole is not None:
@@ -114,9 +127,8 @@ def _is_like_id(column: Column) -> bool:
     n = column.n_rows
     if column.n_present < n:
         return False
-    name = plain_name(column.name)
-    is_named = is_named_patient(column.name) or re.search(r"(^|[^a-z])(id|nr|no|num|key|code)$|[a-z]{2,}id$", name)
-    return bool(is_named) or column.counted.count_like(*OF_IDS) == (n, n)
+    is_named = is_named_patient(column.name) or is_named_number(column.name)
+    return is_named or column.counted.count_like(*OF_IDS) == (n, n)
 
 
 def _agrees(person: pl.Series, value: pl.Series) -> bool:

@@ -12,6 +12,7 @@ from cloister.hierarchy import parse_hierarchy
 from cloister.risk.column_names import (
     BIRTH,
     CLINICAL,
+    DATE_PART,
     FLAG_OF_SEX,
     PLACE,
     STAFF,
@@ -24,7 +25,7 @@ from cloister.risk.column_names import (
     is_named_zip,
     words_of,
 )
-from cloister.risk.identifiers import CLASSES, what_a_name_says
+from cloister.risk.identifiers import CLASSES, is_named_number, what_a_name_says
 
 from . import hierarchies
 from .column import DATE, FEW, MANY_KINDS, NEARLY_ALL, UNIQUE_SHARE, Column, Guess, Sureness, are_codes
@@ -89,6 +90,7 @@ OF_NAMES = frozenset(
 MOST_SETS = 1_000  # values that are looked through for sets of codes
 ROW_NAMES = re.compile(r"(?i)\.?row[._ ]?names?")  # as R writes them
 CODED_NAMES = re.compile(r"[a-z](age|sex|gender)")  # as surveys write them: `iage`, `isex`
+PARTS_OF_BIRTHS = DATE_PART - {"year", "yr", "jahr", "annee", "ano"} | {"m", "d"}
 AGE_AT = re.compile(r"age(?:at|entry|enrol|start|base|diag|dx|onset|death|mth|month|yr|year)[a-z]*")
 """Names of ages as registers write them: `ageentry`, `agemth`."""
 
@@ -105,6 +107,8 @@ def suggest_role(column: Column) -> Guess:
         return Guess(column.name, DROP, "likely", "it numbers the rows: each whole number of a range occurs once")
     if found is None and column.is_key and ROW_NAMES.fullmatch(column.name):
         return Guess(column.name, DROP, "likely", "it names the rows: by its name, and each value occurs once")
+    if found is None and column.is_key and not column.is_measured and is_named_number(column.name):
+        return Guess(column.name, DROP, "likely", "it numbers the records: by its name, and each value occurs once")
     return found or Guess(column.name, UNDECIDED, "not sure", suspicion(column))
 
 
@@ -157,6 +161,8 @@ def _birth(column: Column) -> Guess | None:
     is_birth = column.speaks_of(is_named_birth_year) or not BIRTH.isdisjoint(column.words)
     if not is_birth:
         return None
+    if column.are_numbers and not PARTS_OF_BIRTHS.isdisjoint(column.words):
+        return Guess(column.name, DROP, "likely", "part of a date of birth, by name and numbers")
     if column.mostly(YEAR):
         return build(column, "years of birth, by name and content", hierarchies.birth_years(column))
     if column.mostly(DATE):
@@ -240,7 +246,9 @@ def _identifying(column: Column) -> Guess | None:
     is_kind = column.n_values <= MANY_KINDS and column.alone <= UNIQUE_SHARE
     if signs and not column.is_measured and not (is_kind and all(one.letter == "R" for one in signs)):
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES[signs[0].letter]}")
-    if not _is_flag(column) and column.speaks_of(lambda name: is_about(name, PLACE)):
+    is_longitude = words_of(column.name)[-1:] == ("long",) and not column.is_whole
+    is_longitude = is_longitude and column.share_between(-180, 360) >= NEARLY_ALL
+    if is_longitude or (not _is_flag(column) and column.speaks_of(lambda name: is_about(name, PLACE))):
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES['B']}")
     if column.speaks_of(lambda name: is_about(name, STAFF)) and not column.mostly(r"[0-9]{1,3}"):
         return Guess(column.name, DROP, "likely", "may identify patients, and others: who treated them")

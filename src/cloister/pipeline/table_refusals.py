@@ -15,7 +15,7 @@ from cloister.report.release_warnings import describe_empty, describe_not_compar
 from cloister.results import DisclosiveColumn, Why
 from cloister.risk.association import order_values
 from cloister.risk.determination import Determination, Hidden, find_determinations
-from cloister.risk.identifiers import free_texts, repeated_patients
+from cloister.risk.identifiers import free_texts, is_named_number, is_named_patient, repeated_patients
 from cloister.shapes.table.format.manifest import TableSections
 from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MDAV, TRUTHFUL
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
@@ -27,10 +27,11 @@ RECORDED = (Role.SENSITIVE, Role.KEPT)
 
 
 def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[DisclosiveColumn]:
-    """Reject free text that is unique in most records, and dropped ids that repeat; return those that were accepted.
+    """Reject free text that is unique in most records, and ids that repeat; return those that were accepted.
 
-    If a column distinguishes patients, examine one row of each. A dropped column that repeats in these rows groups
-    several of the patients into one person, as an id of persons does with stays.
+    Ids are dropped columns, and recorded ones that number something by their name. If a column distinguishes patients,
+    examine one row of each. Another that repeats in these rows groups several of the patients into one person, as an id
+    of persons does with stays.
     """
     if table.tally.counts is not None:
         return []
@@ -38,14 +39,15 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     one_each, patients = table.frame, request.patients
     if patients is not None:
         one_each = one_each.unique(patients.column, keep="first", maintain_order=True)
-    dropped = {
+    of_ids = [name for role in RECORDED for name in of_role[role] if is_named_patient(name) or is_named_number(name)]
+    ids = {
         name: as_text(one_each[name])
-        for name in of_role[Role.DROPPED]
+        for name in (*of_role[Role.DROPPED], *of_ids)
         if patients is None or table.frame.n_unique([patients.column, name]) == one_each.height  # one for each patient
     }
     quasi_identifiers = (as_text(one_each[name]) for name in request.quasi_identifiers)
     recorded = {name: table.frame[name] for role in RECORDED for name in of_role[role]}
-    return _require_accepted([*repeated_patients(dropped, quasi_identifiers), *free_texts(recorded)], request, file)
+    return _require_accepted([*repeated_patients(ids, quasi_identifiers), *free_texts(recorded)], request, file)
 
 
 def accepted_with_labels(

@@ -117,10 +117,17 @@ def what_a_name_says(name: str) -> IdentifierName | None:
 
 
 _PATIENTS = re.compile(
-    rf"((patient|person|subject|participant|member|beneficiary|client|individual|pat|nhs){_NUMBER}?|pid|mrn"
-    r"|u?subjid|pt ?id|uniquep ?id"
+    rf"((patient|person|subject|participant|member|beneficiary|client|individual|pat|subj|nhs){_NUMBER}?|pid|mrn"
+    r"|u?subjid|pt ?(id|no)|uniquep ?id"
     rf"|medical record{_NUMBER}?)"
 )
+_NUMBERS_SOMETHING = re.compile(
+    r"id|nr|no|num|number|key|code|u?uid|obs|index|child|kid|pupil|student|baby|infant|twin"
+    r"|(id|seq|doc|case|chart|file|rec|obs|pupil|student)(no|nr|num)"
+    r"|[a-z]{2,}(?<!ac|pa|ro|gr)(?<!flu|lip|sol|cov)id"  # but acid, paid, thyroid ...
+)
+_COUNTABLE = frozenset(("person", "member", "individual", "client", "beneficiary"))
+LEAST_KINDS = 3  # a column of fewer values says who is a patient and who is not
 
 
 def is_named_patient(name: str) -> bool:
@@ -132,6 +139,29 @@ def is_named_patient(name: str) -> bool:
     (True, False)
     """
     return _PATIENTS.fullmatch(" ".join(words_of(name))) is not None
+
+
+def is_named_number(name: str) -> bool:
+    """Whether the name of a column suggests that it numbers something, whatever that is.
+
+    Examples
+    --------
+    >>> is_named_number("seqno"), is_named_number("case_id"), is_named_number("number_of_visits")
+    (True, True, False)
+    """
+    words = words_of(name)
+    return bool(words) and _NUMBERS_SOMETHING.fullmatch(words[-1]) is not None
+
+
+def numbers_patients(name: str, values: pl.Series) -> bool:
+    """Whether a column numbers patients, by its name and its values, however few: each of them has a digit.
+
+    Fewer than three values say who is a patient; and a number of persons is called `person`, too.
+    """
+    if not is_named_patient(name) or _COUNTABLE.issuperset(words_of(name)):
+        return False
+    distinct = values.drop_nulls().unique().cast(pl.String)
+    return len(distinct) >= LEAST_KINDS and bool(distinct.str.contains(r"[0-9]").all())
 
 
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -196,32 +226,39 @@ GROUPS = 0.05  # a column with fewer values than this share of the records disti
 def repeated_patients(
     columns: Mapping[str, pl.Series], quasi_identifiers: Iterable[pl.Series]
 ) -> list[DisclosiveColumn]:
-    """Return the omitted columns that show that patients have several records.
+    """Return the columns that show that patients have several records.
 
-    Such a column has many values, some of them in several records. Its name refers to patients; or records with the
-    same value agree in two quasi-identifiers, as those of one person do, neither of which determines the other. (A ZIP
-    code determines the county, and a birth date the age in years and in groups; these count as one.) Numbers with
-    decimals, weights of a survey, and columns that equal quasi-identifiers determine do not distinguish patients.
+    Such a column numbers patients, by its name and values; or it has many values, some of them in several records, and
+    its name refers to patients, or records with the same value agree in two quasi-identifiers, as those of one person
+    do, neither of which determines the other. (A ZIP code determines the county, and a birth date the age in years and
+    in groups; these count as one.) Numbers with decimals, weights of a survey, and columns that equal
+    quasi-identifiers determine do not distinguish patients. Few values may be of few patients or of groups: there the
+    name must be one of numbers, and records agree in all quasi-identifiers, two at least if it says number of what.
     """
-    many = {}
+    named, many, few = set[str](), dict[str, pl.Series](), dict[str, pl.Series]()
     for name, values in columns.items():
         present, distinct = len(values) - values.null_count(), values.drop_nulls().n_unique()
-        if GROUPS * present <= distinct < present:
+        if not 1 < distinct < present:
+            continue
+        is_many = GROUPS * present <= distinct
+        if numbers_patients(name, values) or (is_many and is_named_patient(name)):
+            named.add(name)
+        elif is_many:
             many[name] = values
-    quasi = [*quasi_identifiers] if many else []
+        elif is_named_number(name):
+            few[name] = values
+    quasi = [*quasi_identifiers] if many or few else []
     classes = number_rows(quasi) if quasi else None
-    many = {
-        name: values
-        for name, values in many.items()
-        if is_named_patient(name) or _may_distinguish(name, values, classes)
-    }
-    ordered = [order_values(one) for one in quasi] if many else []
+    many = {name: values for name, values in many.items() if _may_distinguish(name, values, classes)}
+    ordered = [order_values(one) for one in quasi] if many or few else []
     compared = _QuasiIdentifiers([*map(prepare_values, ordered)], [*map(_groups, ordered)])
-    return [
-        DisclosiveColumn(name, "several records of a patient")
-        for name, values in many.items()
-        if is_named_patient(name) or compared.agree_in_two(_groups(values))
-    ]
+    named |= {name for name, values in many.items() if compared.agree_in_two(_groups(values))}
+    named |= {
+        name
+        for name, values in few.items()
+        if (len(quasi) > 1 or len(words_of(name)) == 1) and compared.agree_in_all(_groups(values))
+    }
+    return [DisclosiveColumn(name, "several records of a patient") for name in columns if name in named]
 
 
 class _QuasiIdentifiers:
@@ -237,6 +274,10 @@ class _QuasiIdentifiers:
         explained = [place for place, one in enumerate(self.values) if share_explained(one, groups) > ONE_PERSON]
         alone = (one for one in explained if not any(self.explains(other, one) for other in explained if other != one))
         return next(alone, None) is not None and next(alone, None) is not None
+
+    def agree_in_all(self, groups: Numbers) -> bool:
+        """Whether the records of a group agree in all quasi-identifiers."""
+        return bool(self.values) and all(share_explained(one, groups) > ONE_PERSON for one in self.values)
 
     def explains(self, one: int, other: int) -> bool:
         """Whether one quasi-identifier explains another."""

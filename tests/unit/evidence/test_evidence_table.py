@@ -182,6 +182,40 @@ def test_the_person_is_the_column_that_stays_determine():
     assert found == {"patient_id": DROP, "uniquepid": PATIENT, "sex": QUASI, "age": QUASI}
 
 
+@pytest.mark.parametrize("name", ["subject_id", "Subject", "ID", "patno"])
+def test_a_few_patients_with_many_records_each_are_counted(name):
+    """Twelve patients seen twenty times are patients, not kinds of people: k would count their records."""
+    people = list(zip(whole(18, 80, n=12), draws("F", "M", n=12), strict=True))
+    columns = {name: [one for one in range(1, 13) for _ in range(20)]}
+    columns |= {
+        "age": [age for age, _ in people for _ in range(20)],
+        "sex": [sex for _, sex in people for _ in range(20)],
+    }
+
+    assert guess(columns).columns[0].role == PATIENT
+
+
+@pytest.mark.parametrize("name", ["seqno", "uid", "case_number", "pupilNR", "child"])
+def test_a_number_of_each_record_is_dropped(name):
+    """A whole number that each record has for itself is dropped if its name says that it numbers; no amount is."""
+    values = random.Random(3).sample(range(10_000, 90_000), N)
+
+    assert role(name, values)[0] == DROP
+    assert role("amount_paid", values)[0] == UNDECIDED
+
+
+@pytest.mark.parametrize(("name", "values"), [("birth_mo", whole(1, 12)), ("birth_d", whole(1, 31))])
+def test_days_and_months_of_birth_are_dropped(name, values):
+    """With a year of birth they make a date."""
+    assert role(name, values)[0] == DROP
+
+
+def test_degrees_called_long_are_longitudes():
+    """They are dropped as `lat` is; a length in whole numbers is undecided."""
+    assert role("long", [f"{170 + place / 7:.2f}" for place in range(N)])[0] == DROP
+    assert role("long", whole(1, 400))[0] == UNDECIDED
+
+
 def test_a_number_within_a_household_is_no_patient():
     """Persons numbered from 1 in each household are not taken for ids that repeat."""
     sizes = [1 + place % 4 for place in range(100)]

@@ -156,6 +156,13 @@ def test_ids_that_repeat_are_not_left_out_in_silence():
     ]
 
 
+def test_ids_that_repeat_are_not_recorded_in_silence():
+    """A number of patients that is released as recorded is refused like one that is dropped."""
+    frame = VISITS.rename({"whose": "subject"})
+    with pytest.raises(cl.InputError, match="'subject' repeats"):
+        release_of(frame, patient=None, sensitive=["dx", "subject"])
+
+
 @pytest.mark.parametrize(
     ("spec", "secret"), [("rare:3", "Martian"), ("similar:dx", "Martian"), ("quantile:4,2", "9000")]
 )
