@@ -22,7 +22,7 @@ from cloister.io.query import Query
 from cloister.release.folder import TABLE
 from cloister.release.manifest import AnyManifest, with_parts
 from cloister.release.release import Release
-from cloister.results import Verdict
+from cloister.results import DisclosiveColumn, Verdict
 from cloister.shapes.protocol import Original, Protection, Run
 from cloister.shapes.table.format.manifest import DatabasePlace
 from cloister.shapes.table.format.options import TableOptions
@@ -36,6 +36,7 @@ from cloister.shapes.table.verify.elsewhere import verify_there
 
 from .output_paths import IN_MEMORY
 from .protecting import StagedProtection, require_verified
+from .table_refusals import accepted_where_counted
 from .tables import EncodedInput, describe_release, protect_rows
 from .undecided import list_unmatched
 
@@ -109,10 +110,11 @@ class CountedTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedTally:
-    """The tally of a table that is ready for the search, and the released columns that were not counted."""
+    """The tally of a table that is ready for the search; its columns that were not counted, and that were accepted."""
 
     table: EncodedTable
     uncounted: tuple[str, ...]
+    accepted: Sequence[DisclosiveColumn] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -243,10 +245,11 @@ class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
         """Count the records, and bind the hierarchies."""
         engine, request = self.table.engine, self.request
         counted = count_table(engine, request, released=self.released)
+        accepted = accepted_where_counted(engine, counted.roles, request)
         table = encode_columns(counted.tally, counted.roles, request)
         if request.levels is not None:
             check_levels(table.problem, request.levels)
-        return EncodedTally(table, counted.uncounted)
+        return EncodedTally(table, counted.uncounted, accepted)
 
     def list_unmatched(self) -> None:
         """Write the values that are in no hierarchy, if that was requested."""
@@ -270,7 +273,9 @@ class CountedProtection(StagedProtection[EncodedTally, ProtectedTally]):
     def describe_tally(self, encoded: EncodedTally, protected: ProtectedTally) -> TableRelease:
         """Measure a protected tally, and describe its release."""
         source = Source(encoded.table.frame, self.table.format, self.table.delimiter, None, self.table.engine.file)
-        return describe_release(EncodedInput(encoded.table), protected.table, self.request, source, self.seed)
+        return describe_release(
+            EncodedInput(encoded.table, encoded.accepted), protected.table, self.request, source, self.seed
+        )
 
     @property
     def may_be_in_memory(self) -> bool:

@@ -1,13 +1,14 @@
 """Columns that undo the protection of a table, and releases without information: rejected unless accepted."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 import polars as pl
 
+from cloister.engines.statements import Engine, count_ids, fetch_tally
 from cloister.errors import CloisterError, InputError, Message, NoSafeRelease, join_parts, name_few, setting
 from cloister.io import as_text
 from cloister.release.head import MOST_LOST
@@ -15,7 +16,14 @@ from cloister.report.release_warnings import describe_empty, describe_not_compar
 from cloister.results import DisclosiveColumn, Why
 from cloister.risk.association import order_values
 from cloister.risk.determination import Determination, Hidden, find_determinations
-from cloister.risk.identifiers import free_texts, is_named_number, is_named_patient, repeated_patients
+from cloister.risk.identifiers import (
+    GROUPS,
+    free_texts,
+    is_named_number,
+    is_named_patient,
+    numbers_patients,
+    repeated_patients,
+)
 from cloister.shapes.table.format.manifest import TableSections
 from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MDAV, TRUTHFUL
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
@@ -48,6 +56,23 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     quasi_identifiers = (as_text(one_each[name]) for name in request.quasi_identifiers)
     recorded = {name: table.frame[name] for role in RECORDED for name in of_role[role]}
     return _require_accepted([*repeated_patients(ids, quasi_identifiers), *free_texts(recorded)], request, file)
+
+
+def accepted_where_counted(engine: Engine, roles: Mapping[str, Role], request: TableRequest) -> list[DisclosiveColumn]:
+    """Reject ids of patients that repeat, by their names, in a table whose rows are not at hand.
+
+    Which records agree in the quasi-identifiers is not known there, so ids of other names are not found.
+    """
+    found = []
+    for name, role in roles.items():
+        if role not in (Role.DROPPED, *RECORDED) or request.patient is not None or not is_named_patient(name):
+            continue
+        counted = count_ids(engine, name)
+        is_many = GROUPS * counted.given <= counted.distinct < counted.given
+        is_few = 1 < counted.distinct < counted.given and not is_many
+        if is_many or (is_few and numbers_patients(name, fetch_tally(engine, [name]).frame[name])):
+            found.append(DisclosiveColumn(name, "several records of a patient"))
+    return _require_accepted(found, request, engine.file)
 
 
 def accepted_with_labels(

@@ -118,7 +118,7 @@ def accepted_words(one: "AcceptedColumn") -> str:
         return f"{one.column} is released as recorded and reveals more about {one.about} than its labels"
     if one.why == "free text":
         return f"{one.column} contains free text, most of which occurs in one record only"
-    return f"{one.column} is not released, and its values repeat: if it identifies patients, k counts records instead"
+    return f"{one.column} repeats: if it distinguishes patients, k counts records and not patients"
 
 
 def of_table_with_codes(manifest: "TableManifest") -> Promise:

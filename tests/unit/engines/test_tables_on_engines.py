@@ -329,6 +329,23 @@ def test_ids_are_counted_where_they_are(inside, change, said):
             protect(DatabaseProtection(database, TABLE, request_of()))
 
 
+@pytest.mark.parametrize("n_patients", [8, N // 2])
+@pytest.mark.parametrize("role", ["drop", "sensitive"])
+def test_repeated_ids_of_patients_are_refused_where_they_are_counted(inside, role, n_patients):
+    """A column of patients that repeats is refused in a database, too, dropped or recorded, unless it is accepted."""
+    url, opened, load = inside
+    numbers = pl.Series("PatientId", [f"p{one % n_patients}" for one in range(N)])
+    load(patients().drop("mrn").with_columns(numbers))
+    asked = request_of(id=None, sensitive=(), drop=("n",))
+    asked = replace(asked, **{role: (*getattr(asked, role), "PatientId")})
+
+    with opened(Query(url, "select * from patients", "patients")) as database:
+        with pytest.raises(InputError, match="'PatientId' repeats in"):
+            protect(DatabaseProtection(database, TABLE, asked))
+        accepted = protect(DatabaseProtection(database, TABLE, replace(asked, accept=("PatientId",))))
+    assert [one["column"] for one in accepted.summary()["guarantee"]["accepted"]] == ["PatientId"]
+
+
 def test_presence_is_judged_by_people_elsewhere(inside, tmp_path):
     """A rule that compares with a population works on counts, in a database as in memory."""
     url, opened, load = inside
