@@ -469,13 +469,18 @@ def open(  # noqa: A001  (the public name)
     return ReleasedData(tables, codebook, manifest, folder, given)
 
 
-def export(folder: str | Path, out: str | Path) -> None:
+def export(folder: str | Path, out: str | Path) -> dict[str, str]:
     """Verify a released table, and write it as a file of another program; equivalent to ``cloister export``.
 
     Parameters
     ----------
     folder : a release of a table, or a job with one such part
     out : ends in .xlsx, .dta or .sav, and must not exist
+
+    Returns
+    -------
+    dict
+        Columns whose name Stata or SPSS does not allow, and their name in the file; their label has their own.
 
     Raises
     ------
@@ -499,11 +504,11 @@ def export(folder: str | Path, out: str | Path) -> None:
     check_new(target)
     frame = read_data(place / files[0], manifest.settings.delimiter)
     codebook = read_data(place / CODEBOOK, ",")
-    check_writable(target, frame.columns)
+    check_writable(target)
     verify_folder(whole)
     listed = codebook.drop_nulls("label").sort(pl.col("order").cast(pl.Int64), "label", nulls_last=True)
     labels = dict(listed.group_by("column", maintain_order=True).agg("label").iter_rows())
     role = pl.concat_str("role", "hierarchy", separator=", ", ignore_nulls=True)
     roles = dict(codebook.select("column", role).unique(maintain_order=True).iter_rows())
     with appearing(Place(target, is_file=True)) as (partial,):
-        write_other(frame, partial, labels, roles)
+        return write_other(frame, partial, labels, roles)

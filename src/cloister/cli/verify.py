@@ -8,10 +8,11 @@ from pathlib import Path
 from cloister.api.open import export
 from cloister.cli.hierarchy import columns_named, hierarchies_named
 from cloister.cli.options import ExportOptions, VerifyOptions
-from cloister.cli.output import Screen, print_json, say
-from cloister.errors import InputError, NotChecked
+from cloister.cli.output import Screen, note, print_json, say
+from cloister.errors import InputError, NotChecked, name_few
 from cloister.io import Source, Tally
 from cloister.io.batches import is_large, read_tally
+from cloister.io.other_files import program_of
 from cloister.io.query import is_address
 from cloister.jobs.manifest import JOB, only_part, part_names, promises_of_folder
 from cloister.pipeline.output_paths import release_at
@@ -153,8 +154,14 @@ def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callab
 
 def run_export(options: ExportOptions) -> None:
     """Verify a release, write the file, and print a confirmation."""
-    export(options.folder, options.out)
+    renamed = export(options.folder, options.out)
     if options.as_json:
-        print_json({"out": options.out.name, "release": options.folder.name})
-    elif not options.quiet:
+        print_json({"out": options.out.name, "release": options.folder.name, "renamed": renamed})
+        return
+    if renamed:
+        words = [f"{name} is {other}" for name, other in renamed.items()]
+        note(
+            f"{options.out.name} has other names where its program allows none: {name_few(words)}", quiet=options.quiet
+        )
+    if not options.quiet:
         say(f"{options.out.name} was written from {options.folder.name}, in which no check failed.")

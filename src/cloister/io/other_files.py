@@ -5,7 +5,9 @@ midnight, are read as whole numbers and days, which these programs do not distin
 in its head, so that equal tables are equal files.
 """
 
+import itertools
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time
@@ -13,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import polars as pl
+from polars import selectors as cs
 
 from cloister.errors import InputError, name_few
 from cloister.io.columns import as_text, check_names, plain_columns
@@ -44,7 +47,9 @@ _EXACT = 2.0**53
 _NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-][0-9]{1,2})?$"  # 12E3 may be a code, 1e+05 is a number of R
 _SHORT = 15  # Characters before the point of a number that is never rounded to another whole number
 _FIRST_DAY = date(1901, 1, 1)  # Excel has no day before 1900, and a 29th of February in it
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+_LONGEST_NAME = 32
+_NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST_NAME - 1}}}")
+_DIGITS_OF_EXCEL = 15
 _RESERVED = frozenset(
     ("all", "and", "by", "byte", "double", "eq", "float", "ge", "gt", "if", "in", "int", "le", "long", "lt", "ne",
      "not", "or", "strl", "to", "using", "with")
@@ -161,25 +166,39 @@ def _simpler(column: pl.Series) -> pl.Series:
     return column
 
 
-def check_writable(path: Path, names: Sequence[str]) -> None:
-    """Refuse a file that cannot be written, or column names that its program does not allow."""
-    end, program = path.suffix.lower(), program_of(path)
-    if end not in _WRITERS:
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written."""
+    if path.suffix.lower() not in _WRITERS:
         raise InputError(f"{path.name} must end in one of {', '.join(_WRITERS)}.", file=path.name)
-    _library("xlsxwriter" if program == EXCEL else "pyreadstat", path)
-    for name in names if program != EXCEL else ():
-        is_twice = [one.lower() for one in names].count(name.lower()) > 1
-        if is_twice or _NAME.fullmatch(name) is None or name.lower() in _RESERVED:
-            raise InputError(
-                f"Column {name!r} cannot stand in a file of {program}, where a name is up to 32 letters, digits and _ "
-                "after a letter, no word of the program, and no other's in capitals. Rename it in the data, or "
-                "export to .xlsx.",
-                file=path.name,
-                column=name,
-            )
+    _library("xlsxwriter" if program_of(path) == EXCEL else "pyreadstat", path)
 
 
-def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[str]], about: Mapping[str, str]) -> None:
+def names_there(path: Path, names: Sequence[str]) -> dict[str, str]:
+    """Return what columns are called in a file: a name that its program does not allow is spelled as one that it does.
+
+    Examples
+    --------
+    >>> names_there(Path("x.dta"), ["age", "yrs.since.phd", "int", "AGE", "2nd visit"])
+    {'age': 'age', 'yrs.since.phd': 'yrs_since_phd', 'int': 'int_', 'AGE': 'AGE_2', '2nd visit': 'v2nd_visit'}
+    """
+    if program_of(path) == EXCEL:
+        return dict(zip(names, names, strict=True))
+    found: dict[str, str] = {}
+    # Names that are allowed stay, and others give way to them.
+    for name in sorted(names, key=lambda name: _NAME.fullmatch(name) is None or name.lower() in _RESERVED):
+        plain = "".join(one for one in unicodedata.normalize("NFKD", name) if not unicodedata.combining(one))
+        word = re.sub(r"[^A-Za-z0-9_]", "_", plain)
+        word = (word if word[:1].isalpha() else f"v{word}")[:_LONGEST_NAME]
+        word = f"{word}_" if word.lower() in _RESERVED else word
+        taken = {one.lower() for one in found.values()}
+        others = (f"{word[: _LONGEST_NAME - 4]}_{number}" for number in itertools.count(2))
+        found[name] = next(one for one in itertools.chain([word], others) if one.lower() not in taken)
+    return {name: found[name] for name in names}
+
+
+def write_other(
+    frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[str]], about: Mapping[str, str]
+) -> dict[str, str]:
     """Write a new file of another program, readable by its owner only; read it back and compare.
 
     Parameters
@@ -187,11 +206,21 @@ def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[s
     frame : columns whose texts are numbers or days are written as such, if that keeps them apart
     labels : by column its texts in their order; Stata and SPSS have them as labels of numbers from 1 on
     about : labels of columns, which workbooks have not
+
+    Returns
+    -------
+    dict
+        The columns that have another name there, and that name.
     """
-    check_writable(path, frame.columns)
-    program, table = program_of(path), pl.DataFrame([typed_texts(as_text(column)) for column in frame])
+    check_writable(path)
+    program, named = program_of(path), names_there(path, frame.columns)
+    changed = {name: other for name, other in named.items() if name != other}
+    about = {named[name]: f"{name}: {text}" if name in changed else text for name, text in about.items()}
+    labels = {named[name]: texts for name, texts in labels.items()}
+    table = pl.DataFrame([typed_texts(as_text(column)) for column in frame.rename(named)])
     refusal = InputError(f"{path.name} cannot be written as a file of {program}. Use CSV.", file=path.name)
     if program == EXCEL:
+        table = table.with_columns(cs.float().round_sig_figs(_DIGITS_OF_EXCEL))
         translate_errors(lambda: _write_workbook(table, path), refusal)
     else:
         values = {
@@ -221,6 +250,7 @@ def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[s
                 file=path.name,
                 column=column.name,
             )
+    return changed
 
 
 def typed_texts(text: pl.Series) -> pl.Series:
