@@ -159,9 +159,8 @@ def run_export(options: ExportOptions) -> None:
         print_json({"out": options.out.name, "release": options.folder.name, "renamed": renamed})
         return
     if renamed:
-        words = [f"{name} is {other}" for name, other in renamed.items()]
-        note(
-            f"{options.out.name} has other names where its program allows none: {name_few(words)}", quiet=options.quiet
-        )
+        program, words = program_of(options.out), [f"{name} is {other}" for name, other in renamed.items()]
+        text = f"{program} does not allow some names of columns: in {options.out.name}, {name_few(words)}"
+        note(text, quiet=options.quiet)
     if not options.quiet:
         say(f"{options.out.name} was written from {options.folder.name}, in which no check failed.")

@@ -22,7 +22,7 @@ from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
 
 REPEATS = "it repeats: a patient has several rows, so patients are counted"
 RECORD_NUMBERS = "H"
-LEAST_PATIENTS = 20  # a column of fewer values, each in many records, has kinds of people
+LEAST_PEOPLE = 20  # a column of fewer values, each in many records, has kinds of people unless it says patients
 OF_IDS = (r"[A-Za-z]", r"[0-9]{2}")
 AGREE = 0.9  # share of the records of a person that agree in what does not change about one
 
@@ -38,7 +38,7 @@ def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
     named = [one for one in able if is_id_by_name(one.name)]
     suggested = {one.name: what_a_name_says(one.name) for one in able}
     numbers = [one for one in able if (word := suggested[one.name]) and word.strong and word.letter == RECORD_NUMBERS]
-    least = min(LEAST_PATIENTS, GROUPS * texts.height)
+    least = min(LEAST_PEOPLE, GROUPS * texts.height)
     several = [
         one
         for one in named

@@ -108,7 +108,7 @@ def guess_shape(names: Sequence[str]) -> str:
     plain = [plain_name(name) for name in names]
     has_code = any(name in ("code", "icd9", "icd10", "icd", "condition_concept_id") for name in plain)
     has_code |= len(plain) == 2 and any(map(WORDS_OF_CODES.search, plain))
-    if has_code and any(name.startswith(("age", "date")) or name.endswith("_date") for name in plain):
+    if has_code and any({"age", "date"}.intersection(name.split("_")) for name in plain):
         return "trajectories"
     return "codes" if "codes" in plain or (has_code and len(plain) <= 4) else "table"
 

@@ -127,7 +127,7 @@ _NUMBERS_SOMETHING = re.compile(
     r"|[a-z]{2,}(?<!ac|pa|ro|gr)(?<!flu|lip|sol|cov)id"  # but acid, paid, thyroid ...
 )
 _COUNTABLE = frozenset(("person", "member", "individual", "client", "beneficiary"))
-LEAST_KINDS = 3  # a column of fewer values says who is a patient and who is not
+LEAST_PATIENTS = 5  # a column of fewer values has kinds of patients, such as parties, or says who is one
 
 
 def is_named_patient(name: str) -> bool:
@@ -154,14 +154,14 @@ def is_named_number(name: str) -> bool:
 
 
 def numbers_patients(name: str, values: pl.Series) -> bool:
-    """Whether a column numbers patients, by its name and its values, however few: each of them has a digit.
+    """Whether a column numbers patients, by its name and its values, be they few: each of them has a digit.
 
-    Fewer than three values say who is a patient; and a number of persons is called `person`, too.
+    A number of persons is called `person`, too.
     """
     if not is_named_patient(name) or _COUNTABLE.issuperset(words_of(name)):
         return False
     distinct = values.drop_nulls().unique().cast(pl.String)
-    return len(distinct) >= LEAST_KINDS and bool(distinct.str.contains(r"[0-9]").all())
+    return len(distinct) >= LEAST_PATIENTS and bool(distinct.str.contains(r"[0-9]").all())
 
 
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -233,7 +233,8 @@ def repeated_patients(
     do, neither of which determines the other. (A ZIP code determines the county, and a birth date the age in years and
     in groups; these count as one.) Numbers with decimals, weights of a survey, and columns that equal
     quasi-identifiers determine do not distinguish patients. Few values may be of few patients or of groups: there the
-    name must be one of numbers, and records agree in all quasi-identifiers, two at least if it says number of what.
+    name must be one of patients or numbers, and records agree in all quasi-identifiers, two at least if it says number
+    of what.
     """
     named, many, few = set[str](), dict[str, pl.Series](), dict[str, pl.Series]()
     for name, values in columns.items():
@@ -245,7 +246,7 @@ def repeated_patients(
             named.add(name)
         elif is_many:
             many[name] = values
-        elif is_named_number(name):
+        elif is_named_number(name) or is_named_patient(name):
             few[name] = values
     quasi = [*quasi_identifiers] if many or few else []
     classes = number_rows(quasi) if quasi else None
