@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -138,16 +137,25 @@ class RecordPredicates:
     released: Labelled
     classes: Integers  # (n_records,) group of each released record
     recorded: Integers  # (n_records,) number of its combination of recorded values
-    originals: Integers  # (n_patients,) number of the combination that each patient has
+    originals: Integers  # (n_originals,) number of the combination that each record of the original has
+    patient: Integers  # (n_originals,) whose each is
 
     @classmethod
     def of(
-        cls, released: Labelled, classes: Integers, recorded: Mapping[str, pl.Series], original: pl.DataFrame
+        cls,
+        released: Labelled,
+        classes: Integers,
+        recorded: Mapping[str, pl.Series],
+        original: pl.DataFrame,
+        patient: Integers,
     ) -> "RecordPredicates":
-        """Read the predicates off released records; ``recorded``: by column, (n_records,) text."""
+        """Read the predicates off released records.
+
+        ``released``: with the values of each record of the original; ``recorded``: by column, (n_records,) text
+        """
         columns = [number_texts(pl.concat([text, as_text(original[column])]))[1] for column, text in recorded.items()]
         _, _, numbers = group_rows(columns, classes.size + original.height)
-        return cls(released, classes, numbers[: classes.size], numbers[classes.size :])
+        return cls(released, classes, numbers[: classes.size], numbers[classes.size :], patient)
 
     def single_out(self, budget: int, seed: int) -> PredicateSinglingOut:
         """Count the distinct predicates that match exactly one patient; of more than ``budget``, in a random sample."""
@@ -165,15 +173,20 @@ class RecordPredicates:
         )
         return PredicateSinglingOut(groups.size, tested.size, isolating)
 
-    def _matches_one(self, group: int, patients: Integers, values: Sequence[Sequence[Integers]]) -> bool:
-        """Whether exactly one of these patients has values under the labels of this class."""
+    def _matches_one(self, group: int, records: Integers, values: Sequence[Sequence[Integers]]) -> bool:
+        """Whether the records among these with values under the labels of this class are of exactly one patient."""
         for place, under in enumerate(values):
-            if place not in self.released.nearest and patients.size:
+            if place not in self.released.nearest and records.size:
                 label = int(self.released.labels[place][group])
-                values_of = self.released.values[place][patients]
-                patients = patients[_are_among(values_of, under[label], len(self.released.fits[place]))]
+                values_of = self.released.values[place][records]
+                records = records[_are_among(values_of, under[label], len(self.released.fits[place]))]
+        whose = self.patient[records]
         if not self.released.nearest:
-            return patients.size == 1
-        columns = range(len(values))
-        fitting = (patient for patient in patients.tolist() if group in self.released.groups(patient, columns))
-        return len(list(islice(fitting, 2))) == 1
+            return whose.size > 0 and bool((whose == whose[0]).all())
+        columns, found = range(len(values)), set[int]()
+        for record, one in zip(records.tolist(), whose.tolist(), strict=True):
+            if one not in found and group in self.released.groups(record, columns):
+                found.add(one)
+                if len(found) > 1:
+                    return False
+        return len(found) == 1

@@ -11,6 +11,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import Tally, as_text, from_native, without_formulas
+from cloister.io.columns import check_columns
 from cloister.kernels.ragged import postings
 from cloister.privacy import KAnonymity
 from cloister.release.folder import read_tables
@@ -45,10 +46,10 @@ from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids,
 QI = "quasi-identifier"
 
 
-def open_table(folder: Path, manifest: TableManifest, known: Request, _seed: int) -> OpenedRelease:
+def open_table(folder: Path, manifest: TableManifest, known: Request, seed: int) -> OpenedRelease:
     """Open a release of a table."""
     original = _read_original(known, manifest)
-    return _open_reduced(folder, manifest, original, known, lambda frame: frame)
+    return _open_reduced(folder, manifest, original, known, lambda frame: frame, seed)
 
 
 def _read_original(known: Request, manifest: TableManifest) -> pl.DataFrame:
@@ -60,58 +61,107 @@ def _read_original(known: Request, manifest: TableManifest) -> pl.DataFrame:
     return without_formulas(frame) if manifest.settings.escape_formulas else frame
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Targets:
+    """The patients who are looked for, and the record of the original of which something is known."""
+
+    record: Integers  # (n_patients,) the record of each patient; one of them at random, where there are several
+    patient: Integers  # (n_original_records,) whose each record is
+
+    @classmethod
+    def of(cls, original: pl.DataFrame, patient: str | None, seed: int) -> "Targets":
+        """Choose a record of each patient; without a column of patients each record is another's."""
+        everyone = np.arange(original.height)
+        if patient is None:
+            return cls(everyone, everyone)
+        check_columns([patient], original.columns, "the original")
+        whose = as_text(original[patient]).rank("dense").cast(pl.Int64).to_numpy() - 1
+        order = np.random.default_rng(seed).permutation(original.height)
+        return cls(order[np.unique(whose[order], return_index=True)[1]], whose)
+
+    def count(self, groups: Integers, n_groups: int) -> Integers:
+        """Return how many patients have a record of the original in each group."""
+        pairs = np.unique(groups * (int(self.patient.max(initial=0)) + 1) + self.patient)
+        return np.bincount(pairs // (int(self.patient.max(initial=0)) + 1), minlength=n_groups)
+
+
 def _open_reduced(
     folder: Path,
     manifest: TableManifest,
     original: pl.DataFrame,
     asked: Request,
     reduced: Callable[[pl.DataFrame], pl.DataFrame],
+    seed: int = 0,
 ) -> OpenedRelease:
     """Open a table; ``reduced`` brings its data file into the form in which ``original`` was protected."""
-    if manifest.guarantee.patients is not None:
-        raise InputError("Attacks look for patients with one record each, but in this release they may have several.")
     promise, k = guarantee_of(manifest), max(rule.class_size for rule in manifest.guarantee.rules)
     frame = reduced(read_released(folder, manifest, promise))
     source = source_of(Tally(original), manifest, asked.hierarchies, frame)
-    columns, n_patients = list(promise.levels), original.height
+    columns, targets = list(promise.levels), Targets.of(original, promise.patient, seed)
+    n_patients, is_several = targets.record.size, promise.patient is not None
     ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
     released_ids = pl.Series() if promise.id is None else frame[promise.id]
-    rows = released_of(asked.secret(), ids, released_ids, n_patients)
+    # who is which of the patients that are numbered again in each class is not in a crosswalk
+    rows = released_of(None if is_several else asked.secret(), ids, released_ids, n_patients)
     known = [number_texts(as_text(source.frame[column])) for column in columns]
-    released, groups = _released_records(frame, promise, source.hierarchies, known, rows)
-    values = tuple(numbers for _, numbers in known)
-    labels, sizes, own = group_rows(values, n_patients)
+    of_targets = [(texts, numbers[targets.record]) for texts, numbers in known]
+    released, groups = _released_records(frame, promise, source.hierarchies, of_targets, rows)
+    labels, sizes, own = group_rows([numbers for _, numbers in known], original.height)
     exact = tuple([(number,) for number in range(len(texts))] for texts, _ in known)
-    some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, len(columns))]
-    everything = KnowledgeStep(f"all {len(columns)} {QI}s" if len(columns) > 1 else f"the {QI}", None)
+    recorded = {name: as_text(frame[name]) for name in manifest.columns if manifest.role(name) in ("sensitive", "kept")}
+    every_record = replace(released, values=tuple(numbers for _, numbers in known))
+    predicates = RecordPredicates.of(every_record, groups, recorded, original, targets.patient)
+    if is_several:
+        released = replace(released, sizes=_count_numbered(frame, promise, groups))
+        sizes = targets.count(own, sizes.size)
     adversary = Adversary(
-        steps=(*some, everything),
+        steps=_steps(len(columns), is_several=is_several),
         n_items=np.full(n_patients, len(columns)),
         released=released,
-        original=Labelled(labels, sizes, values, exact, own),
+        original=Labelled(labels, sizes, released.values, exact, own[targets.record]),
         covers=lambda _target, _known: True,
     )
-    recorded = {name: as_text(frame[name]) for name in manifest.columns if manifest.role(name) in ("sensitive", "kept")}
     sensitive = [
-        Sensitive(column, as_text(original[column]), groups, text, released, adversary)
+        Sensitive(column, as_text(original[column]).gather(targets.record), groups, text, released, adversary)
         for column, text in recorded.items()
         if manifest.role(column) == "sensitive"
     ]
     # labels that resist downcoding are not the lowest at which their records agree
     has_lowest_levels = manifest.method in LOWEST_LEVELS and promise.questions is None
+    traces = Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows)
     return OpenedRelease(
         shape="table",
         method=manifest.method,
         k=k,
         n_patients=n_patients,
-        n_released=frame.height,
+        n_released=n_patients if is_several else frame.height,
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(adversary,),
         sensitive=tuple(sensitive),
-        ids=None if ids is None else patient_ids(ids, n_patients),
-        traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
-        predicates=RecordPredicates.of(released, groups, recorded, original),
+        ids=None if ids is None else patient_ids(ids.gather(targets.record), n_patients),
+        traces=None if is_several else traces,
+        predicates=predicates,
         refinement=_refine(frame, promise, source.hierarchies, manifest) if has_lowest_levels else None,
+    )
+
+
+def _steps(n_columns: int, *, is_several: bool) -> tuple[KnowledgeStep, ...]:
+    """Return the levels of knowledge: 1, 2, ... quasi-identifiers, of one record where a patient has several."""
+    of = " of one record" if is_several else ""
+    some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}{of}", n) for n in range(1, n_columns)]
+    return (*some, KnowledgeStep((f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}") + of, None))
+
+
+def _count_numbered(frame: pl.DataFrame, promise: Guarantee, groups: Integers) -> Integers:
+    """Return how many patients each class has, by the numbers that they have in it."""
+    if promise.id is None:
+        raise InputError(
+            "Patients have several records in this release, and it does not show which are of one patient: so an "
+            "attack cannot count the patients who match."
+        )
+    numbered = pl.DataFrame([pl.Series("group", groups), as_text(frame[promise.id]).alias("patient")])
+    return (
+        numbered.group_by("group").agg(pl.col("patient").n_unique()).sort("group")["patient"].cast(pl.Int64).to_numpy()
     )
 
 

@@ -173,8 +173,7 @@ def first_job(
         "name": name_of(place.get("file", source.name)),
         "place": place,
         "k": asked.k,
-        # A larger file may be counted where it is, and records of one patient are not looked for: no attack there.
-        "attacks": source.frame.height < LARGE and PATIENT not in roles,
+        "attacks": source.frame.height < LARGE,  # a larger one may be counted where it is, and attacks need the records
         "source": ({"id": roles[ID]} if ID in roles else {}) | keywords,
         "guesses": guesses,
         "settings": _settings(asked, source.frame, roles),

@@ -93,8 +93,6 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
     # class sizes and risks of originals, if this application made the release of them: shown, never written into it
     is_known = bool(parts) and bool(run.before or run.risks)
     compared = report_with_originals(folder, run.before, run.risks) if is_known else None
-    # Attacks look for patients of one record each.
-    is_attackable = bool(parts) and not any(getattr(one.guarantee, "patients", None) for one in manifests.values())
     page = "" if found.failures else compared or (folder / REPORT).read_text(encoding="utf-8")
     first, rest = _report(page)
     anchor = ANCHOR.search(page)
@@ -103,7 +101,7 @@ def check(visit: RequestContext, problem: str = "", status: int = 200) -> Respon
         "check", status, name=folder.name, place=place, found=found, first=first, rest=rest,
         is_compared=compared is not None, at="" if anchor is None else anchor[1], sections=PART.findall(page),
         decisions=_read_decisions(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem,
-        digest=digest_of(hashes), parts=parts, job=job, is_attackable=is_attackable,
+        digest=digest_of(hashes), parts=parts, job=job,
         files=[name for name, _ in visit.app.folder.look().data] if parts else [],
         # omit notes that repeat a tile of the risk
         notes=[

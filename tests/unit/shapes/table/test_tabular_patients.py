@@ -41,6 +41,55 @@ def patients_by_class(release, frame):
     return found
 
 
+@given(rows=ROWS, seed=st.integers(0, 3))
+@examples(40)
+def test_an_attack_counts_the_patients_of_classes(rows, seed):
+    """Who knows all of one record of a patient finds the patients of its class, by brute force, and at least k."""
+    frame = frame_of(rows)
+    try:
+        release = release_of(frame, levels={"age": 2, "sex": 1}, suppression=0)
+    except cl.NoSafeRelease:
+        return
+    found = cl.attack(release, frame, seed=seed)
+    classes = patients_by_class(release, frame)
+
+    assert found.holds
+    assert found.targets == frame["whose"].n_unique()
+    last = found.levels[-1]
+    assert last.known == "all 2 quasi-identifiers of one record"
+    assert last.released.least in {len(one) for one in classes.values()}
+    alone = frame.group_by("age", "sex").agg(pl.col("whose").n_unique()).filter(pl.col("whose") == 1).height
+    assert last.original.alone <= alone
+
+
+@given(ages=st.lists(st.integers(20, 59), min_size=12, max_size=40))
+@examples(30)
+def test_patients_with_one_record_each_are_attacked_alike(ages):
+    """Counting patients changes no figure of matches where each has one record."""
+    frame = frame_of([(place, age, "FM"[age % 2], "ab"[place % 2]) for place, age in enumerate(ages)])
+    counted = {"patient": "whose"}, {"patient": None, "id": "whose"}
+    found = []
+    for settings in counted:
+        try:
+            found.append(cl.attack(release_of(frame, levels={"age": 2, "sex": 1}, suppression=1, **settings), frame))
+        except cl.NoSafeRelease:
+            return
+    several, single = (one.levels[-1] for one in found)
+
+    assert found[0].predicates == found[1].predicates
+    assert several.original == single.original
+    assert (several.released.targets, several.released.least, several.released.none) == (
+        single.released.targets, single.released.least, single.released.none,
+    )  # fmt: skip
+
+
+def test_an_attack_needs_to_see_who_is_who_in_a_class():
+    """Without the numbers of patients a release does not show how many patients match."""
+    release = release_of(VISITS, ids="drop")
+    with pytest.raises(cl.InputError, match="does not show which are of one patient"):
+        cl.attack(release, VISITS)
+
+
 @pytest.mark.parametrize("settings", [{}, {"method": "full-domain"}, {"method": "cluster"}, {"local_recoding": True}])
 @given(rows=ROWS)
 @examples(40)
