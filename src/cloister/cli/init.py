@@ -11,9 +11,9 @@ from cloister.cli.options import (
     InitTrajectoriesOptions,
 )
 from cloister.cli.output import console, grid, note, print_json
-from cloister.errors import setting
+from cloister.errors import name_few, setting
 from cloister.evidence.column import Guess
-from cloister.evidence.roles import UNDECIDED
+from cloister.evidence.roles import DROP, SENSITIVE, UNDECIDED
 from cloister.io import write_private
 from cloister.io.columns import check_header
 from cloister.jobs.first_jobs import FirstJobRequest, write_first_job
@@ -23,6 +23,9 @@ from cloister.release.folder import check_new
 from cloister.settings.reading import how_read, reading_of
 from cloister.shapes.claims.method.first_plan import first_plan
 from cloister.sources import read_claim_tables
+
+MOST_COLUMNS = 40
+"""A table of more columns is printed in short, unless all of them are asked for."""
 
 
 def init_claims(options: InitClaimsOptions) -> None:
@@ -74,6 +77,20 @@ def _print_suggestion(
     if options.quiet:
         return
     for table, found in tables:
-        rows = [[guess.column, guess.role, guess.sureness, guess.why] for guess in found]
+        listed = found
+        if len(found) > MOST_COLUMNS and not options.verbose:
+            listed = [guess for guess in found if guess.role not in (DROP, SENSITIVE, UNDECIDED)]
+            head = f"{len(found):,} columns of {table} by role; --verbose lists each of them"
+            console().print(grid(head, ["role", "columns", "names"], _count_by_role(found), is_prose=True))
+        rows = [[guess.column, guess.role, guess.sureness, guess.why] for guess in listed]
         console().print(grid(f"Columns of {table}", ["column", "role", "how sure", "why"], rows, is_prose=True))
     console().print(f"{out.name} was written. Read it through before it is used.", soft_wrap=True)
+
+
+def _count_by_role(found: Sequence[Guess]) -> list[list[str]]:
+    """Return each role with the number of its columns and the names of a few, the most frequent role first."""
+    by_role: dict[str, list[str]] = {}
+    for guess in found:
+        by_role.setdefault(guess.role, []).append(guess.column)
+    ordered = sorted(by_role.items(), key=lambda one: -len(one[1]))
+    return [[role, f"{len(names):,}", name_few(names)] for role, names in ordered]

@@ -381,6 +381,11 @@ class UiOptions(SayingOptions):
 class InitOptions(SayingOptions, ReadingWords):
     """Options of every ``init``."""
 
+    verbose: Annotated[
+        bool,
+        Help("List every column of a wide table; on errors, print the location in the code.", option="--verbose -v"),
+    ] = False
+
 
 @dataclass(frozen=True, kw_only=True)
 class InitJobOptions(InitOptions):

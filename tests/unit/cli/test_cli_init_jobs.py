@@ -169,3 +169,19 @@ def test_a_job_has_a_name_unless_another_is_given(cloister, tmp_path, monkeypatc
 
     assert cloister("init", "people.csv", "-q").code == 0
     assert "job.toml exists already. Give another name by --out" in cloister("init", "people.csv", "-q").err
+
+
+def test_a_wide_table_is_printed_by_role(cloister, tmp_path):
+    """Of more than 40 columns the numbers by role and the quasi-identifiers are printed; --verbose prints each."""
+    header = ",".join(["age", *(f"x{n:02}" for n in range(50))])
+    lines = [",".join([str(20 + n % 60), *["01"[(n * m) % 3 == 0] for m in range(1, 51)]]) for n in range(90)]
+    (tmp_path / "wide.csv").write_text("\n".join([header, *lines]) + "\n")
+    short = cloister("init", "table", "wide.csv", "--out", "short.toml")
+    full = cloister("init", "table", "wide.csv", "--out", "full.toml", "--verbose")
+
+    assert "51 columns of wide.csv by role; --verbose lists each of them" in short.out
+    assert "x00, x01, x02, x03, x04 and 45 more" in " ".join(short.out.split())
+    assert "ages, by name and content" in short.out
+    assert "x30" not in short.out
+    assert "x30" in full.out
+    assert "by role" not in full.out
