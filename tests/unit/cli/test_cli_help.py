@@ -10,6 +10,7 @@ from cloister.cli.help_groups import COMMANDS as COMMAND_GROUPS
 from cloister.cli.help_groups import GROUPS
 from cloister.cli.options import ExploreOptions
 from cloister.search import SEARCHES
+from cloister.settings.constraints import OneOf
 from cloister.settings.declaration import settings_of
 from cloister.shapes.registry import SHAPES
 from cloister.shapes.table.format.options import LOSS_NAMES, SEARCH_NAMES
@@ -115,6 +116,14 @@ def test_help_of_tables_names_every_loss_and_search(cloister):
     """Who looks for a loss or a search of the literature finds it in the help."""
     words = cloister("protect", "table", "--help").out.replace(",", " ").split()
     assert {*LOSSES, *SEARCHES} <= {word.rstrip(".") for word in words}
+    assert {"iyengar|arx|...", "optimal|exhaustive|..."} <= {*words}  # no placeholder for any text
+
+
+@pytest.mark.parametrize(("option", "choices"), [("--loss", LOSS_NAMES), ("--search", SEARCH_NAMES)])
+def test_a_wrong_loss_or_search_is_answered_with_all_of_them(cloister, data, option, choices):
+    """The message names every loss or search."""
+    ran = cloister("protect", "table", data, "-k", "5", "--qi", "age", "--undecided", "drop", option, "x", "--out", "r")
+    assert ran.err == f"cloister: {option} must be {OneOf(*choices)}, not 'x'.\n"
 
 
 def test_every_option_is_in_one_group():

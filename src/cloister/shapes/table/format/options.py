@@ -86,7 +86,7 @@ class TableSettings:
         Help(
             f"Information loss to minimize: {', '.join(LOSS_NAMES[:-1])}, or {LOSS_NAMES[-1]} (with the rule "
             "positive-payout).",
-            "NAME",
+            f"{'|'.join(LOSS_NAMES[:2])}|...",
             typed=str,
             offers=LOSS_NAMES,
         ),
@@ -103,7 +103,7 @@ class TableSettings:
         str | None,
         Help(
             f"Search algorithm: {', '.join(SEARCH_NAMES)} (exhaustive: small lattices).",
-            "NAME",
+            f"{'|'.join(SEARCH_NAMES[:2])}|...",
             shown=OPTIMAL,
             offers=SEARCH_NAMES,
         ),
