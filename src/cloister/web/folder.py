@@ -40,7 +40,7 @@ HIERARCHY, HIERARCHIES = "_hierarchy_", "hierarchies"
 
 @dataclass(frozen=True)
 class FoundRelease:
-    """A release: its path, and its shape and date as stated in its manifest."""
+    """A release: its path, and its shape, or number of parts, and date as stated in its manifest."""
 
     place: str
     shape: str
@@ -136,6 +136,8 @@ def is_job(path: Path) -> bool:
 def _release(path: Path, place: str) -> FoundRelease:
     try:
         content = json.loads(path.read_bytes())
-        return FoundRelease(place, str(content["shape"]), str(content["created"])[:10])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        parts = content.get("parts", [content])  # of a job
+        shape = str(parts[0]["shape"]) if len(parts) == 1 else f"job of {len(parts)} parts"
+        return FoundRelease(place, shape, str(content["created"])[:10])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return FoundRelease(place, "unreadable", "")

@@ -53,6 +53,26 @@ def test_a_release_is_verified_and_its_report_read(with_releases):
     assert "verified" in with_releases.get("/check/state", release="k3").text
 
 
+@pytest.mark.parametrize(
+    ("manifest", "shape"),
+    [
+        ({"shape": "table"}, "table"),
+        ({"shape": "job", "parts": [{"shape": "table"}]}, "table"),
+        ({"shape": "job", "parts": [{"shape": "table"}, {"shape": "codes"}]}, "job of 2 parts"),
+        ([], "unreadable"),
+    ],
+)
+def test_a_release_of_one_part_is_listed_by_its_shape(window, manifest, shape):
+    """The start page states what was released; only a job of several parts is a job, with their number."""
+    made = {**manifest, "created": "2026-05-04T12:00:00"} if manifest else manifest
+    (window.folder / "one").mkdir()
+    (window.folder / "one" / "release.json").write_text(json.dumps(made))
+
+    (found,) = window.served.app.folder.look().releases
+    assert found.shape == shape
+    assert f"{shape}, {found.created}" in window.get("/").text
+
+
 @pytest.mark.parametrize("change", ["data", "report", "manifest", "more"])
 def test_a_release_that_was_changed_is_not_shown(with_releases, change):
     """What does not hold is said to, nothing of its report is shown, and it cannot be approved."""
