@@ -47,6 +47,12 @@ class Guess:
     why: str
     hierarchy: str | None = None  # of a quasi-identifier
 
+    @property
+    def finding(self) -> str:
+        """The first finding, without the number of values if there is another."""
+        findings = self.why.split("; ")
+        return next((one for one in findings if not one[:1].isdigit()), findings[0])
+
 
 @dataclass(frozen=True)
 class Column:

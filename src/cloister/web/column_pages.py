@@ -26,7 +26,7 @@ from .data_pages import job_page, read_part, read_places, save_job, seen_or_refu
 from .data_read import FirstRecords
 from .forms import bind_fields, errors_of, fill_section, in_words, only, specs_of_shape
 from .job_state import JobState
-from .plan_columns import save_plan_columns, show_plan_columns
+from .plan_columns import save_plan_columns, show_plan_columns, show_plan_list
 from .utility_pages import compare_release, is_released
 
 LISTS = ("sensitive", "keep", "drop")
@@ -138,6 +138,8 @@ def change_columns(visit: RequestContext) -> Response:
     """Show the columns with the change that a button or filter makes; nothing is saved yet."""
     if not visit.is_partial:
         return columns(visit)
+    if visit.state.job.parts[visit.part].shape == CLAIMS:
+        return show_plan_list(visit)
     return visit.shown("columns_list", 200, part=visit.part, **_content(visit, read_part(visit), {}))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from cloister.errors import name_few
 from cloister.evidence.column import Column
@@ -54,7 +54,7 @@ MOSTLY = 0.5
 
 
 class RowOfColumn(Protocol):
-    """A column in a table of columns: its place there, and facts."""
+    """A column in a table of columns: its place there, facts, and the filter that its role belongs to."""
 
     @property
     def place(self) -> int | str:
@@ -63,6 +63,13 @@ class RowOfColumn(Protocol):
     @property
     def facts(self) -> ColumnFacts:
         """Figures of it."""
+
+    @property
+    def group(self) -> str:
+        """A word of `ROLES`, or "other"."""
+
+
+Row = TypeVar("Row", bound=RowOfColumn)
 
 
 @dataclass(frozen=True)
@@ -76,12 +83,9 @@ class ColumnRow:
     is_shown: bool
 
     @property
-    def evidence(self) -> str:
-        """The first finding about the column, without the number of values that the table shows anyway."""
-        if self.facts.guess is None:
-            return ""
-        findings = self.facts.guess.why.split("; ")
-        return next((one for one in findings if not one[:1].isdigit()), findings[0])
+    def group(self) -> str:
+        """The role."""
+        return self.role
 
 
 @dataclass(frozen=True)
@@ -128,13 +132,16 @@ def rows_of(
         order = {place: number for number, place in enumerate(shown)}
         rows = [replace(row, is_shown=row.place in order) for row in rows]
         return sorted(rows, key=lambda row: order.get(row.place, len(order)))
-    if view.sort == "undecided":
-        rows.sort(key=lambda row: row.role != "")
-    elif view.sort in ("missing", "unique"):
-        rows.sort(key=lambda row: -(row.facts.missing if view.sort == "missing" else row.facts.alone))
-    elif view.sort == "name":
-        rows.sort(key=lambda row: row.facts.name.casefold())
-    return rows
+    return sort_rows(rows, view.sort)
+
+
+def sort_rows(rows: Sequence[Row], order: str) -> list[Row]:
+    """Return the rows in one of the orders that the page offers."""
+    if order == "undecided":
+        return sorted(rows, key=lambda row: row.group != "")
+    if order in ("missing", "unique"):
+        return sorted(rows, key=lambda row: -(row.facts.missing if order == "missing" else row.facts.alone))
+    return sorted(rows, key=lambda row: row.facts.name.casefold()) if order == "name" else [*rows]
 
 
 def _describe(hierarchy: str | None, role: str) -> str:
@@ -156,11 +163,11 @@ def _describe(hierarchy: str | None, role: str) -> str:
     return words.get(name, "groups")
 
 
-def counts_of(rows: Sequence[ColumnRow]) -> dict[str, tuple[str, int]]:
+def counts_of(rows: Sequence[RowOfColumn]) -> dict[str, tuple[str, int]]:
     """Return the filters that apply to any column: their words, and the number of columns of each."""
     words = {"": "all", "undecided": "undecided", **{role: text for role, text in ROLES.items() if role}}
-    words |= {"dates": "dates", "signs": "signs of identifiers"}
-    marks = [_marks(row.facts, row.role) for row in rows]
+    words |= {"other": "other roles", "dates": "dates", "signs": "signs of identifiers"}
+    marks = [_marks(row.facts, row.group) for row in rows]
     counted = {key: sum(not key or key in own for own in marks) for key in words}
     return {key: (words[key], count) for key, count in counted.items() if count or not key}
 

@@ -1,18 +1,20 @@
 """The page on the columns of patients and claims: what each column is, and the hierarchy of each quasi-identifier."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from starlette.responses import Response
 
 from cloister.errors import CloisterError
+from cloister.evidence.column import Guess
 from cloister.settings.declaration import Given
 from cloister.shapes.claims.format.plan import FREE, ClaimRole, DerivedOfClaims, DerivedOfPatients, PatientRole
+from cloister.shapes.claims.method.first_plan import suggest_roles
 from cloister.sources import Form
 
 from .app import RequestContext, status_of
-from .columns_table import DROP, UNDECIDED, alert_of, alerts_of_recorded
+from .columns_table import DROP, SORTS, UNDECIDED, ColumnsView, alert_of, alerts_of_recorded, counts_of, sort_rows
 from .data_pages import job_page, read_places, save_job, seen_or_refuse, sources_of
 from .data_read import ColumnFacts, FirstRecords
 from .forms import errors_of, in_words
@@ -37,13 +39,28 @@ OFFERED = sorted(
 
 @dataclass(frozen=True)
 class PlanRow:
-    """A column of a file, or a derived one: its file and number there, role and hierarchy."""
+    """A column of a file, or a derived one: its number there, role, hierarchy and suggested role."""
 
-    place: str
+    form: Form
+    number: int
     facts: ColumnFacts  # of a derived one the name alone
     is_derived: bool  # computed from others; its role is "derived", or "" where it is not computed
     role: str
     hierarchy: str
+    guess: Guess | None = None
+    is_shown: bool = True
+
+    @property
+    def place(self) -> str:
+        """Its file and number there."""
+        return f"{self.form}-{self.number}"
+
+    @property
+    def group(self) -> str:
+        """The filter of the role: all quasi-identifiers have one."""
+        if self.is_generalized:
+            return "quasi-identifier"
+        return self.role if self.role in ("id", "keep", "drop", "") and not self.is_derived else "other"
 
     @property
     def name(self) -> str:
@@ -61,7 +78,7 @@ def _plan(visit: RequestContext, table: str) -> Given:
     return dict(plan.get(table, {})) if isinstance(plan, Mapping) else {}
 
 
-def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts]) -> list[PlanRow]:
+def _rows(visit: RequestContext, table: Form, columns: Sequence[ColumnFacts]) -> list[PlanRow]:
     """The rows of a file, with what the form says, else the job."""
     own = _plan(visit, table)
     roles, hierarchies = own.get("roles", {}), own.get("qi", {})
@@ -77,7 +94,7 @@ def _rows(visit: RequestContext, table: str, columns: Sequence[ColumnFacts]) -> 
             role = role or ("" if is_derived else visit.say("rest"))
         if f"{table}-{places.get(facts.name)}" in fixed.split(","):
             role, hierarchy = fix, ""
-        found.append(PlanRow(f"{table}-{number}", facts, is_derived, role, hierarchy))
+        found.append(PlanRow(table, number, facts, is_derived, role, hierarchy))
     return found
 
 
@@ -90,19 +107,58 @@ def _tables(visit: RequestContext) -> dict[Form, tuple[FirstRecords, list[PlanRo
     return found
 
 
+def _suggest(visit: RequestContext, stamps: Sequence[str]) -> dict[str, Guess]:
+    """The suggested role of each column, by its place; ``stamps``: of both files."""
+
+    def make() -> dict[str, Guess]:
+        job, folder = visit.state.job, visit.state.path.parent
+        files = {
+            form: visit.app.data.source(folder, called, job.sources[called], form).frame
+            for called, form in sources_of(job, visit.part).items()
+        }
+        suggested = suggest_roles(files["patients"], files["claims"]) or ([], [])
+        return {
+            f"{form}-{number}": guess
+            for form, guesses in zip(TABLES, suggested, strict=True)
+            for number, guess in enumerate(guesses)
+        }
+
+    return visit.app.data.remember(f"plan roles {stamps}", make)
+
+
 def show_plan_columns(
     visit: RequestContext, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
     """Show every column of both files with its role, and the columns that can be derived."""
-    tables = _tables(visit)
-    rows = [row for _, own in tables.values() for row in own if not row.is_derived]
-    undecided = [row for row in rows if not row.role]
+    return job_page(visit, "plan_columns", status, problem=problem, **_content(visit, errors or {}))
+
+
+def show_plan_list(visit: RequestContext) -> Response:
+    """Show the columns with the change that a button or filter makes; nothing is saved yet."""
+    return visit.shown("plan_columns_list", 200, part=visit.part, **_content(visit, {}))
+
+
+def _content(visit: RequestContext, errors: Mapping[str, str]) -> dict[str, object]:
+    """What the tables of columns show."""
+    tables, view = _tables(visit), ColumnsView(*(visit.say(name) for name in ("find", "show", "sort")))
+    every = [row for _, rows in tables.values() for row in rows]
+    undecided = [row for row in every if not row.group]
     alerts = [alert_of(undecided, UNDECIDED, DROP)] if undecided else []
-    alerts += alerts_of_recorded([row for row in rows if row.role == "keep"])
-    return job_page(
-        visit, "plan_columns", status, tables=tables, roles={name: one[0] for name, one in TABLES.items()},
-        problem=problem, wrong=errors or {}, alerts=alerts, hierarchies=OFFERED, undecided=len(undecided),
-    )  # fmt: skip
+    alerts += alerts_of_recorded([row for row in every if row.group == "keep"])
+    guesses = _suggest(visit, [sample.stamp for sample, _ in tables.values()])
+    for form, (sample, rows) in tables.items():
+        found = [
+            replace(
+                row, guess=guesses.get(row.place), is_shown=row.name in errors or view.includes(row.facts, row.group)
+            )
+            for row in rows
+        ]
+        tables[form] = sample, sort_rows(found, view.sort)
+    return {
+        "tables": tables, "roles": {name: one[0] for name, one in TABLES.items()}, "hierarchies": OFFERED,
+        "alerts": alerts, "undecided": len(undecided), "wrong": errors,
+        "view": view, "counts": counts_of(every), "sorts": SORTS, "is_released": False,
+    }  # fmt: skip
 
 
 def save_plan_columns(visit: RequestContext) -> Response:

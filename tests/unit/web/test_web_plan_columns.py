@@ -2,6 +2,8 @@
 
 import re
 
+from tests.unit.web.conftest import OWN
+
 from cloister.web.job_state import load_job
 
 JOB = "claim_patients.toml"
@@ -121,12 +123,41 @@ def test_the_fix_of_an_alert_is_for_its_column_wherever_that_is_now(window):
     }
 
 
-def test_enter_in_a_field_saves_the_page(window):
-    """The first button of the form is what a browser presses then: no alert's."""
+def test_enter_in_a_field_changes_no_role(window):
+    """A browser then presses the first button of the form: it shows the page as it is filled in, and saves nothing."""
     form, fields = opened_page(window)
     page = window.post("/columns/list", {**form, fields["claims", "specialty"]: ""})
     start = page.text.index('<form method="post" action="/columns">')
     first = re.search(r"<button[^>]*>", page.text[start:])
 
     assert first is not None
-    assert not {"formaction", "name"} & {*re.findall(r"(\w+)=", first[0])}
+    assert 'formaction="/columns/list?' in first[0]
+    assert 'name="view"' in first[0]
+
+
+def test_columns_are_found_by_name_and_by_filter(window):
+    """Both files are searched; a hidden column keeps what was chosen, also if only the table is asked for."""
+    form, fields = opened_page(window)
+    changed = {fields["claims", "specialty"]: "drop", fields["claims", "specialty"].replace("role", "qi"): ""}
+    searched = window.post("/columns/list", {**form, **changed, "find": "DATE"})
+    part = window.post("/columns/list", {**form, "show": "quasi-identifier"}, {**OWN, "hx-request": "true"})
+    names = [
+        re.findall(r'<label for="(?:patients|claims)-role-\d+">([^<]+)</label>', one.text) for one in (searched, part)
+    ]
+
+    assert {"birth_date", "paid_date"} <= {*names[0]}
+    assert "specialty" not in names[0]
+    assert window.form_of(searched, "/columns").items() >= {**form, **changed, "find": "DATE"}.items()
+    assert {"sex", "icd9", "pay_delay"} <= {*names[1]}
+    assert "service_date" not in names[1]
+    assert "<html" not in part.text
+
+
+def test_a_suggested_role_has_its_evidence(window):
+    """Each column of both files says why its role was suggested; a plan that was edited changes no suggestion."""
+    form, fields = opened_page(window)
+    window.post("/columns", {**form, fields["claims", "specialty"]: "drop"})
+    page = window.get("/columns", job=JOB).text
+
+    assert "Suggested role: id (sure). In both files, unique among patients." in page
+    assert "Suggested role: specialty (sure). By name and content" in page

@@ -265,6 +265,19 @@ def roles_of(guesses: Sequence[Guess]) -> Mapping[str, str]:
     return found
 
 
+def suggest_roles(patients: pl.DataFrame, claims: pl.DataFrame) -> tuple[list[Guess], list[Guess]] | None:
+    """Suggest the role of each column of patients and claims; None where no column joins the two."""
+    joined = guess_ids(patients, claims)
+    if joined is None:
+        return None
+    people, events = guess_roles(patients, joined[0], OF_PATIENTS), guess_roles(claims, joined[1], OF_CLAIMS)
+    if "date" in roles_of(events):
+        events = _drop_columns(events, "days-since-first-claim", f"{DAYS_SINCE_FIRST} is worked out from dates")
+        if {"birth-date", "birth-year"} & roles_of(people).keys():
+            people = _drop_columns(people, "age", "age is worked out from birth and first claim")
+    return people, events
+
+
 NAME = "the plan"
 WEIGHTS = {"diagnosis": 4, "procedure": 2, "age": 2, "quasi-identifier": 0.5, "pay-delay": 0.5}
 """By role. Codes and ages have many values: counted like any other column, they are what the search gives up first,
@@ -283,19 +296,17 @@ class FirstPlan:
 
 def first_plan(patients: Source, claims: Source) -> FirstPlan:
     """Suggest a plan, and check that patients and claims pass through the steps with it."""
-    joined = guess_ids(patients.frame, claims.frame)
-    if joined is None and guess_ids(claims.frame, patients.frame) is not None:
+    suggested = suggest_roles(patients.frame, claims.frame)
+    if suggested is None and guess_ids(claims.frame, patients.frame) is not None:
         raise InputError(
             f"{claims.name} has one row per patient, and {patients.name} several. Name the file of patients first."
         )
-    if joined is None:
+    if suggested is None:
         raise InputError(
             f"No column joins {patients.name} and {claims.name}: none has the same name in both, another value for "
             "each patient, and a patient for each claim. Rename columns, or write the plan by hand."
         )
-    filled = _fill_template(
-        guess_roles(patients.frame, joined[0], OF_PATIENTS), guess_roles(claims.frame, joined[1], OF_CLAIMS)
-    )
+    filled = _fill_template(*suggested)
     text = filled_template("cloister.shapes.claims.method", "plan.toml.j2", filled)
     plan = _read_back(text)
     encode(prepare(claims_of(patients, claims, plan)).claims)
@@ -303,14 +314,12 @@ def first_plan(patients: Source, claims: Source) -> FirstPlan:
 
 
 def _fill_template(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
-    """What the template fills in; columns that are worked out instead are dropped."""
+    """What the template fills in."""
     own, other = roles_of(people), roles_of(events)
     of_patients, of_claims = {}, {}
     if "date" in other:
-        events = _drop_columns(events, "days-since-first-claim", f"{DAYS_SINCE_FIRST} is worked out from dates")
         of_claims[DAYS_SINCE_FIRST] = "days-since-first-claim"
         if "birth-date" in own or "birth-year" in own:
-            people = _drop_columns(people, "age", "age is worked out from birth and first claim")
             of_patients[AGE] = "age"
         if "end-date" in other and "length-of-stay" not in other:
             of_claims[LENGTH_OF_STAY] = "length-of-stay"
