@@ -194,6 +194,27 @@ def test_without_a_quasi_identifier_the_way_leads_back_to_the_columns(window):
     assert re.search(r'class="button main" href="/columns\?', page.text)
 
 
+def test_a_long_command_is_folded(window):
+    """Its first words are shown, and the rest on demand; a short one is shown as it is."""
+    page, job = made(window)
+    state = load_job(window.folder / job)
+    content = state.with_section(
+        "patients", state.section("patients") | {"undecided": [f"x{n}=drop" for n in range(50)]}
+    )
+    state.with_content(content).save(state.version)
+    page = window.get("/data", job=job).text
+    folded = re.search(
+        r"<details class=\"folded\"><summary><code>([^<]+)</code></summary>\s*<pre[^>]*>(.*?)</pre>", page
+    )
+
+    assert folded is not None
+    assert folded[1].startswith("cloister protect table ")
+    assert folded[1].endswith(" …")
+    assert len(folded[1]) <= 80
+    assert "x49=drop" in folded[2]
+    assert page.count('class="folded"') == 1
+
+
 def test_the_command_that_is_shown_makes_the_same_bytes(window, monkeypatch, capsys):
     """``cloister protect`` as a page shows it releases what the job does."""
     import html
@@ -205,7 +226,7 @@ def test_the_command_that_is_shown_makes_the_same_bytes(window, monkeypatch, cap
         window, stepped(window, page, "/hierarchies"), "/promise", **{"f:suppression": "0.1", "f:weight:0": "3"}
     )
     window.wait(stepped(window, page, "/release/run"))
-    shown = html.unescape(re.search(r"<code>(cloister protect [^<]*)</code>", page.text)[1])
+    shown = html.unescape(re.search(r"<pre[^>]*><code>(cloister protect [^<]*)</code>", page.text)[1])
     monkeypatch.chdir(window.folder)
     words = shlex.split(shown.replace("--out patients-release", "--out again"))
 
