@@ -149,27 +149,34 @@ class RiskRows:
     width: int = CURVE_WIDE + 50
 
 
-LEAST_RISK, LETTERS = 0.001, 50
-"""Where the axis of risks begins, and what is lower is drawn; letters in a line of the chart."""
+LEAST_RISK, LETTERS, BELOW = 0.001, 50, 60
+"""Where the axis of risks begins; letters in a line of the chart; how far to the left lower risks are drawn."""
 
 
 def risk_rows(steps: Sequence[Figures]) -> RiskRows:
     """Return the chart of the risk before and after, by the attacker's knowledge, on a logarithmic axis.
 
+    Risks lower than its first mark share a place left of it.
+
     ``steps``: as `RiskStep` has them
     """
 
     def x(risk: float) -> float:
-        return round(20 + CURVE_WIDE * (1 - math.log(max(risk, LEAST_RISK)) / math.log(LEAST_RISK)), 1)
+        if risk < LEAST_RISK:
+            return 24.0  # half of its label
+        return round(20 + BELOW + (CURVE_WIDE - BELOW) * (1 - math.log(risk) / math.log(LEAST_RISK)), 1)
+
+    def word(risk: float) -> str:
+        return f"{risk:.1%}" if risk >= LEAST_RISK else f"< {LEAST_RISK:.1%}"
 
     rows, bottom = list[RiskRow](), CURVE_TOP
     for step in steps:
         known = str(step["known"]) + ("" if step["is_covered"] else " (not covered by the guarantee)")
         lines = tuple((line, bottom + 13 * place) for place, line in enumerate(wrap(known, LETTERS), 1))
         before, after, y = float(step["before"]), float(step["after"]), lines[-1][1] + 9
-        rows.append(RiskRow(lines, y, x(before), x(after), f"{known}: {before:.1%} before, {after:.1%} after"))
+        rows.append(RiskRow(lines, y, x(before), x(after), f"{known}: {word(before)} before, {word(after)} after"))
         bottom = y + 8
-    ticks = ((f"{risk:.1%}" if risk < 0.01 else f"{risk:.0%}", x(risk)) for risk in (LEAST_RISK, 0.01, 0.1, 1.0))
+    ticks = ((f"{risk:.0%}" if risk >= 0.01 else word(risk), x(risk)) for risk in (0.0, LEAST_RISK, 0.01, 0.1, 1.0))
     limit = REGIMES[-1]
     return RiskRows(tuple(rows), tuple(ticks), (f"risk {limit:g}", x(limit)), bottom)
 

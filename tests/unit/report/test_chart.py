@@ -55,7 +55,7 @@ def test_parallel_coordinates_have_an_axis_for_what_differs():
 
 
 def test_risks_lie_on_one_axis_and_words_in_lines_above():
-    """A tenth is as far from a hundredth as from one; what is lower than the axis begins where it begins."""
+    """A tenth is as far from a hundredth as from one; a risk below 0.1% has a mark of its own at the left."""
     long = "quasi-identifiers of patients and all values of each quasi-identifier of claims"
     steps = [
         {"known": "1 code", "before": 1.0, "after": 0.1, "is_covered": True},
@@ -65,10 +65,12 @@ def test_risks_lie_on_one_axis_and_words_in_lines_above():
     marks = dict(chart.across)
     points = [(row.before, row.after) for row in chart.rows]
 
-    assert points == [(marks["100%"], marks["10%"]), (marks["1%"], marks["0.1%"])]
+    assert points == [(marks["100%"], marks["10%"]), (marks["1%"], marks["< 0.1%"])]
+    assert marks["< 0.1%"] < marks["0.1%"] < marks["1%"]
     assert marks["100%"] - marks["10%"] == marks["10%"] - marks["1%"]
     assert " ".join(line for line, _ in chart.rows[1].lines) == f"{long} (not covered by the guarantee)"
     assert [y for row in chart.rows for y in (*[y for _, y in row.lines], row.y)] == sorted(
         y for row in chart.rows for y in (*[y for _, y in row.lines], row.y)
     )
     assert chart.rows[0].says == "1 code: 100.0% before, 10.0% after"
+    assert chart.rows[1].says.endswith("1.0% before, < 0.1% after")
