@@ -114,13 +114,8 @@ def _open_reduced(
     if is_several:
         released = replace(released, sizes=_count_numbered(frame, promise, groups))
         sizes = targets.count(own, sizes.size)
-    adversary = Adversary(
-        steps=_steps(len(columns), is_several=is_several),
-        n_items=np.full(n_patients, len(columns)),
-        released=released,
-        original=Labelled(labels, sizes, released.values, exact, own[targets.record]),
-        covers=lambda _target, _known: True,
-    )
+    searched = Labelled(labels, sizes, released.values, exact, own[targets.record])
+    adversary = _knowing_columns(len(columns), released, searched, is_several=is_several)
     sensitive = [
         Sensitive(column, as_text(original[column]).gather(targets.record), groups, text, released, adversary)
         for column, text in recorded.items()
@@ -145,11 +140,18 @@ def _open_reduced(
     )
 
 
-def _steps(n_columns: int, *, is_several: bool) -> tuple[KnowledgeStep, ...]:
-    """Return the levels of knowledge: 1, 2, ... quasi-identifiers, of one record where a patient has several."""
+def _knowing_columns(n_columns: int, released: Labelled, original: Labelled, *, is_several: bool) -> Adversary:
+    """Return the adversary who knows 1, 2, ... quasi-identifiers, of one record where a patient has several."""
     of = " of one record" if is_several else ""
     some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}{of}", n) for n in range(1, n_columns)]
-    return (*some, KnowledgeStep((f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}") + of, None))
+    everything = KnowledgeStep((f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}") + of, None)
+    return Adversary(
+        steps=(*some, everything),
+        n_items=np.full(released.own.size, n_columns),
+        released=released,
+        original=original,
+        covers=lambda _target, _known: True,
+    )
 
 
 def _count_numbered(frame: pl.DataFrame, promise: Guarantee, groups: Integers) -> Integers:
