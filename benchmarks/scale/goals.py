@@ -208,9 +208,9 @@ job. Of 12,000 records 0.6 s protect. The goals were set on a faster machine: th
 
 Trajectories and claims were measured on 2026-11-30. Trajectories took 24.5 s after 59 s, in turn with the version
 before; three quarters of the processor's time align. Claims were measured once, while other work ran: a quarter of the
-time chooses levels, an eighth each attacks the release, orders it and verifies it. Measured once more while
-other work ran, choosing levels needs up to 7.5 GiB, the attack 7.4, repeating the steps in SQL 12.3 (5.0 before it begins),
-and verifying in SQL 10.9: with a limit of 4 GiB DuckDB refused to repeat the steps.
+time chooses levels, an eighth each attacks the release, orders it and verifies it. In a second run, while other work
+ran, choosing levels needed up to 7.5 GiB, the attack 7.4, repeating the steps in SQL 12.3 (5.0 before it began), and
+verifying in SQL 10.9. With a limit of 4 GiB DuckDB refused to repeat the steps.
 """
 
 

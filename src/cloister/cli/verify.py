@@ -160,7 +160,7 @@ def run_export(options: ExportOptions) -> None:
         return
     if renamed:
         program, words = program_of(options.out), [f"{name} is {other}" for name, other in renamed.items()]
-        text = f"{program} does not allow some names of columns: in {options.out.name}, {name_few(words)}"
+        text = f"some columns have names that {program} does not allow: in {options.out.name}, {name_few(words)}"
         note(text, quiet=options.quiet)
     if not options.quiet:
         say(f"{options.out.name} was written from {options.folder.name}, in which no check failed.")

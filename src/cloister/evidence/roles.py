@@ -108,7 +108,7 @@ def suggest_role(column: Column) -> Guess:
     if found is None and column.is_key and ROW_NAMES.fullmatch(column.name):
         return Guess(column.name, DROP, "likely", "it names the rows: by its name, and each value occurs once")
     if found is None and column.is_key and not column.is_measured and is_named_number(column.name):
-        return Guess(column.name, DROP, "likely", "it numbers the records: by its name, and each value occurs once")
+        return Guess(column.name, DROP, "likely", "a number or code by its name, and each value occurs once")
     return found or Guess(column.name, UNDECIDED, "not sure", suspicion(column))
 
 
@@ -246,7 +246,7 @@ def _identifying(column: Column) -> Guess | None:
     is_kind = column.n_values <= MANY_KINDS and column.alone <= UNIQUE_SHARE
     if signs and not column.is_measured and not (is_kind and all(one.letter == "R" for one in signs)):
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES[signs[0].letter]}")
-    is_longitude = words_of(column.name)[-1:] == ("long",) and not column.is_whole
+    is_longitude = words_of(column.name) == ("long",) and not column.is_whole
     is_longitude = is_longitude and column.share_between(-180, 360) >= NEARLY_ALL
     if is_longitude or (not _is_flag(column) and column.speaks_of(lambda name: is_about(name, PLACE))):
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES['B']}")

@@ -49,13 +49,12 @@ _SHORT = 15  # Characters before the point of a number that is never rounded to 
 _FIRST_DAY = date(1901, 1, 1)  # Excel has no day before 1900, and a 29th of February in it
 _LONGEST_NAME = 32
 _NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST_NAME - 1}}}")
-_DIGITS_OF_EXCEL = 15
-_RESERVED = frozenset(
-    ("all", "and", "by", "byte", "double", "eq", "float", "ge", "gt", "if", "in", "int", "le", "long", "lt", "ne",
-     "not", "or", "strl", "to", "using", "with")
-)  # fmt: skip
+_RESERVED = re.compile(
+    "(?i)all|and|by|byte|double|eq|float|ge|gt|if|in|int|le|long|lt|ne|not|or|str(l|[0-9]+)|to|using|with"
+)
 """Words of Stata and SPSS."""
 
+_LONGEST_ABOUT = 80  # Characters that Stata keeps of the label of a column
 _LONGEST_LABEL = 120  # Bytes that SPSS keeps of the label of a value
 _CREATED = (
     (re.compile(rb"(<timestamp>\x11).{17}(?=</timestamp>)"), b"01 Jan 2000 00:00"),
@@ -183,16 +182,17 @@ def names_there(path: Path, names: Sequence[str]) -> dict[str, str]:
     """
     if program_of(path) == EXCEL:
         return dict(zip(names, names, strict=True))
-    found: dict[str, str] = {}
+    found, used = dict[str, str](), set[str]()
     # Names that are allowed stay, and others give way to them.
-    for name in sorted(names, key=lambda name: _NAME.fullmatch(name) is None or name.lower() in _RESERVED):
+    for name in sorted(names, key=lambda name: _NAME.fullmatch(name) is None or _RESERVED.fullmatch(name) is not None):
         plain = "".join(one for one in unicodedata.normalize("NFKD", name) if not unicodedata.combining(one))
         word = re.sub(r"[^A-Za-z0-9_]", "_", plain)
         word = (word if word[:1].isalpha() else f"v{word}")[:_LONGEST_NAME]
-        word = f"{word}_" if word.lower() in _RESERVED else word
-        taken = {one.lower() for one in found.values()}
-        others = (f"{word[: _LONGEST_NAME - 4]}_{number}" for number in itertools.count(2))
-        found[name] = next(one for one in itertools.chain([word], others) if one.lower() not in taken)
+        word = f"{word}_" if _RESERVED.fullmatch(word) else word
+        ends = itertools.chain([""], (f"_{number}" for number in itertools.count(2)))
+        spelled = (word[: _LONGEST_NAME - len(end)] + end for end in ends)
+        found[name] = next(one for one in spelled if one.lower() not in used)
+        used.add(found[name].lower())
     return {name: found[name] for name in names}
 
 
@@ -216,11 +216,14 @@ def write_other(
     program, named = program_of(path), names_there(path, frame.columns)
     changed = {name: other for name, other in named.items() if name != other}
     about = {named[name]: f"{name}: {text}" if name in changed else text for name, text in about.items()}
+    about = {name: text[:_LONGEST_ABOUT] for name, text in about.items()}
     labels = {named[name]: texts for name, texts in labels.items()}
     table = pl.DataFrame([typed_texts(as_text(column)) for column in frame.rename(named)])
     refusal = InputError(f"{path.name} cannot be written as a file of {program}. Use CSV.", file=path.name)
     if program == EXCEL:
-        table = table.with_columns(cs.float().round_sig_figs(_DIGITS_OF_EXCEL))
+        as_kept = [pl.Series(one.name, [None if x is None else float(f"{x:.15g}") for x in one], pl.Float64)
+                   for one in table.select(cs.float())]  # fmt: skip
+        table = table.with_columns(as_kept)
         translate_errors(lambda: _write_workbook(table, path), refusal)
     else:
         values = {

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
-from cloister.engines.statements import Engine, count_ids, fetch_tally
+from cloister.engines.statements import Engine, count_ids
 from cloister.errors import CloisterError, InputError, Message, NoSafeRelease, join_parts, name_few, setting
 from cloister.io import as_text
 from cloister.release.head import MOST_LOST
@@ -16,14 +16,7 @@ from cloister.report.release_warnings import describe_empty, describe_not_compar
 from cloister.results import DisclosiveColumn, Why
 from cloister.risk.association import order_values
 from cloister.risk.determination import Determination, Hidden, find_determinations
-from cloister.risk.identifiers import (
-    GROUPS,
-    free_texts,
-    is_named_number,
-    is_named_patient,
-    numbers_patients,
-    repeated_patients,
-)
+from cloister.risk.identifiers import LEAST_PATIENTS, free_texts, is_named_number, is_named_patient, repeated_patients
 from cloister.shapes.table.format.manifest import TableSections
 from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, MDAV, TRUTHFUL
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
@@ -37,9 +30,9 @@ RECORDED = (Role.SENSITIVE, Role.KEPT)
 def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[DisclosiveColumn]:
     """Reject free text that is unique in most records, and ids that repeat; return those that were accepted.
 
-    Ids are dropped columns, and recorded ones that number something by their name. If a column distinguishes patients,
-    examine one row of each. Another that repeats in these rows groups several of the patients into one person, as an id
-    of persons does with stays.
+    Ids are dropped columns, recorded ones that number something by their name, and quasi-identifiers that are called
+    after patients. If a column distinguishes patients, examine one row of each. Another that repeats in these rows
+    groups several of the patients into one person, as an id of persons does with stays.
     """
     if table.tally.counts is not None:
         return []
@@ -48,12 +41,13 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     if patients is not None:
         one_each = one_each.unique(patients.column, keep="first", maintain_order=True)
     of_ids = [name for role in RECORDED for name in of_role[role] if is_named_patient(name) or is_named_number(name)]
+    of_ids += [name for name in of_role[Role.QUASI_IDENTIFIER] if is_named_patient(name)]
     ids = {
         name: as_text(one_each[name])
         for name in (*of_role[Role.DROPPED], *of_ids)
         if patients is None or table.frame.n_unique([patients.column, name]) == one_each.height  # one for each patient
     }
-    quasi_identifiers = (as_text(one_each[name]) for name in request.quasi_identifiers)
+    quasi_identifiers = (as_text(one_each[name]) for name in request.quasi_identifiers if name not in ids)
     recorded = {name: table.frame[name] for role in RECORDED for name in of_role[role]}
     return _require_accepted([*repeated_patients(ids, quasi_identifiers), *free_texts(recorded)], request, file)
 
@@ -63,15 +57,10 @@ def accepted_where_counted(engine: Engine, roles: Mapping[str, Role], request: T
 
     Which records agree in the quasi-identifiers is not known there, so ids of other names are not found.
     """
-    found = []
-    for name, role in roles.items():
-        if role not in (Role.DROPPED, *RECORDED) or request.patient is not None or not is_named_patient(name):
-            continue
-        counted = count_ids(engine, name)
-        is_many = GROUPS * counted.given <= counted.distinct < counted.given
-        is_few = 1 < counted.distinct < counted.given and not is_many
-        if is_many or (is_few and numbers_patients(name, fetch_tally(engine, [name]).frame[name])):
-            found.append(DisclosiveColumn(name, "several records of a patient"))
+    named = [name for name, role in roles.items() if role is not Role.IDENTIFIER and is_named_patient(name)]
+    counts = {name: count_ids(engine, name) for name in named if name != request.patient}
+    repeated = [name for name, count in counts.items() if LEAST_PATIENTS <= count.distinct < count.given]
+    found = [DisclosiveColumn(name, "several records of a patient") for name in repeated]
     return _require_accepted(found, request, engine.file)
 
 
@@ -164,9 +153,7 @@ def _sentence(why: Why, columns: Sequence[str], file: str) -> Message:
     if why == "free text":
         texts = f"{named}: most records of {file} have a text of several words there that no other has. Leave it out: "
         return Message(texts, setting("drop", [first]), ". ")
-    repeats = (
-        f"{named} repeats in {file}, so a patient may have several records, and k would count records. Name it as "
-    )
+    repeats = f"{named} {'repeats' if len(columns) == 1 else 'repeat'} in {file}, so a patient may have several records, and k would count records. Name it as "
     return Message(repeats, setting("patient", first), ", and k counts patients. ")
 
 

@@ -14,7 +14,15 @@ import polars as pl
 from cloister.results import DisclosiveColumn
 
 from .association import LEAST_RECORDS, OrderedValues, group_records, order_values, prepare_values, share_explained
-from .column_names import is_named_survey_weight, words_of
+from .column_names import (
+    BIRTH,
+    is_about,
+    is_named_age,
+    is_named_ethnicity,
+    is_named_sex,
+    is_named_survey_weight,
+    words_of,
+)
 from .row_numbers import Numbers, number_rows, number_values, refine
 
 CLASSES = {
@@ -116,16 +124,21 @@ def what_a_name_says(name: str) -> IdentifierName | None:
     return None
 
 
+_OF_PATIENTS = r"( ?(id|identifier|no|nr|nbr|num|number|key|code|hash|idx|index|u?uid|guid|ref|token|pseudonym))"
 _PATIENTS = re.compile(
-    rf"((patient|person|subject|participant|member|beneficiary|client|individual|pat|subj|nhs){_NUMBER}?|pid|mrn"
-    r"|u?subjid|pt ?(id|no)|uniquep ?id"
-    rf"|medical record{_NUMBER}?)"
+    r"((patient|person|subject|participant|respondent|enrollee|volunteer|proband|member|beneficiary|client|individual"
+    rf"|pat|subj|nhs){_OF_PATIENTS}?|pid|mrn|[er]id|u?subjid|pt ?(id|no)|uniquep ?id"
+    rf"|(patienten|probanden|fall) ?(id|nr|nummer)|medical record{_NUMBER}?)( ?[0-9])?"
 )
 _NUMBERS_SOMETHING = re.compile(
-    r"id|nr|no|num|number|key|code|u?uid|obs|index|child|kid|pupil|student|baby|infant|twin"
+    r"id|nr|no|num|number|key|code|u?uid|obs|index|case|chart|child|kid|pupil|student|baby|infant|twin|donor"
     r"|(id|seq|doc|case|chart|file|rec|obs|pupil|student)(no|nr|num)"
-    r"|[a-z]{2,}(?<!ac|pa|ro|gr)(?<!flu|lip|sol|cov)id"  # but acid, paid, thyroid ...
+    r"|[cehimnprsvx]id|[a-z]{2,}(?<!ac|pa|ro|gr)(?<!flu|lip|sol|cov)id"  # but acid, paid, thyroid ...
 )
+_OF_GROUPS = frozenset(
+    ("group", "stratum", "strata", "class", "cluster", "site", "center", "centre", "country", "state", "region",
+     "county", "city", "school", "household", "category", "type", "status", "arm", "year", "month", "day")
+)  # fmt: skip
 _COUNTABLE = frozenset(("person", "member", "individual", "client", "beneficiary"))
 LEAST_PATIENTS = 5  # a column of fewer values has kinds of patients, such as parties, or says who is one
 
@@ -135,33 +148,35 @@ def is_named_patient(name: str) -> bool:
 
     Examples
     --------
-    >>> is_named_patient("PatientId"), is_named_patient("patient_satisfaction")
-    (True, False)
+    >>> is_named_patient("PatientId"), is_named_patient("subject_hash"), is_named_patient("patient_satisfaction")
+    (True, True, False)
     """
     return _PATIENTS.fullmatch(" ".join(words_of(name))) is not None
 
 
 def is_named_number(name: str) -> bool:
-    """Whether the name of a column suggests that it numbers something, whatever that is.
+    """Whether the name of a column suggests that it numbers something that is no group and no place.
 
     Examples
     --------
-    >>> is_named_number("seqno"), is_named_number("case_id"), is_named_number("number_of_visits")
+    >>> is_named_number("seqno"), is_named_number("case_id"), is_named_number("hospital_id")
     (True, True, False)
     """
     words = words_of(name)
-    return bool(words) and _NUMBERS_SOMETHING.fullmatch(words[-1]) is not None
+    words = words[:-1] if words and words[-1].isdigit() else words
+    is_of_groups = not (_OF_GROUPS | _OF_PLACES_AND_THINGS).isdisjoint(words)
+    return bool(words) and not is_of_groups and _NUMBERS_SOMETHING.fullmatch(words[-1]) is not None
 
 
 def numbers_patients(name: str, values: pl.Series) -> bool:
-    """Whether a column numbers patients, by its name and its values, be they few: each of them has a digit.
+    """Whether a column numbers patients, by its name and its values, be they few: most of them have a digit.
 
     A number of persons is called `person`, too.
     """
     if not is_named_patient(name) or _COUNTABLE.issuperset(words_of(name)):
         return False
     distinct = values.drop_nulls().unique().cast(pl.String)
-    return len(distinct) >= LEAST_PATIENTS and bool(distinct.str.contains(r"[0-9]").all())
+    return len(distinct) >= LEAST_PATIENTS and int(distinct.str.contains(r"[0-9]").sum()) > len(distinct) / 2
 
 
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -233,8 +248,8 @@ def repeated_patients(
     do, neither of which determines the other. (A ZIP code determines the county, and a birth date the age in years and
     in groups; these count as one.) Numbers with decimals, weights of a survey, and columns that equal
     quasi-identifiers determine do not distinguish patients. Few values may be of few patients or of groups: there the
-    name must be one of patients or numbers, and records agree in all quasi-identifiers, two at least if it says number
-    of what.
+    name must be one of patients or numbers, and records agree in ages, sexes, births and ethnicities; or, where none of
+    these is a quasi-identifier and the name is of patients, in all that are.
     """
     named, many, few = set[str](), dict[str, pl.Series](), dict[str, pl.Series]()
     for name, values in columns.items():
@@ -254,12 +269,19 @@ def repeated_patients(
     ordered = [order_values(one) for one in quasi] if many or few else []
     compared = _QuasiIdentifiers([*map(prepare_values, ordered)], [*map(_groups, ordered)])
     named |= {name for name, values in many.items() if compared.agree_in_two(_groups(values))}
+    of_people = [place for place, one in enumerate(quasi) if _stays_with_a_person(one.name)]
+    every = [*range(len(quasi))]
     named |= {
         name
         for name, values in few.items()
-        if (len(quasi) > 1 or len(words_of(name)) == 1) and compared.agree_in_all(_groups(values))
+        if compared.agree_in(of_people or (every if is_named_patient(name) or name.casefold() == "id" else []), values)
     }
     return [DisclosiveColumn(name, "several records of a patient") for name in columns if name in named]
+
+
+def _stays_with_a_person(name: str) -> bool:
+    """Whether a column is about what hardly changes from one record of a person to the next."""
+    return is_named_age(name) or is_named_sex(name) or is_named_ethnicity(name) or is_about(name, BIRTH)
 
 
 class _QuasiIdentifiers:
@@ -276,9 +298,11 @@ class _QuasiIdentifiers:
         alone = (one for one in explained if not any(self.explains(other, one) for other in explained if other != one))
         return next(alone, None) is not None and next(alone, None) is not None
 
-    def agree_in_all(self, groups: Numbers) -> bool:
-        """Whether the records of a group agree in all quasi-identifiers."""
-        return bool(self.values) and all(share_explained(one, groups) > ONE_PERSON for one in self.values)
+    def agree_in(self, places: Sequence[int], values: pl.Series) -> bool:
+        """Whether the records of a value agree in all of these quasi-identifiers."""
+        groups = _groups(values)
+        varying = [one for one in (self.values[place] for place in places) if np.ptp(one.values) > 0]
+        return bool(places) and all(share_explained(one, groups) > ONE_PERSON for one in varying)
 
     def explains(self, one: int, other: int) -> bool:
         """Whether one quasi-identifier explains another."""

@@ -110,7 +110,12 @@ def test_ids_that_repeat_are_found_by_name_and_values():
         ("Subj", "S{:02}", True),
         ("id", "{}", True),
         ("seqno", "{}", True),
-        ("member", "{}", False),
+        ("respondent", "R{}", True),
+        ("participant_key", "{}", True),
+        ("patient", "{letter}", True),
+        ("member", "{}", True),
+        ("hospital_id", "{}", False),
+        ("stratum_code", "{}", False),
         ("ward", "{}", False),
     ],
 )
@@ -118,9 +123,13 @@ def test_a_few_patients_with_many_records_each_are_found(name, number, is_found)
     """Twelve patients seen forty times: by a name of patients, or one of numbers whose records agree in age and sex."""
     rng = random.Random(5)
     people = [(rng.randint(20, 80), rng.choice("FM")) for _ in range(12)]
-    numbers = pl.Series([number.format(one) for one in range(12) for _ in range(40)])
-    quasi = [pl.Series([str(people[one][place]) for one in range(12) for _ in range(40)]) for place in (0, 1)]
-    sites = pl.Series([number.format(one) for one in (0, 1, 2) * 160])
+    shown = [number.format(one, letter="ABCDEFGHIJKL"[one]) for one in range(12)]
+    numbers = pl.Series([one for one in shown for _ in range(40)])
+    quasi = [
+        pl.Series(called, [str(people[one][place]) for one in range(12) for _ in range(40)])
+        for place, called in enumerate(("age", "sex"))
+    ]
+    sites = pl.Series([str(one) for one in (0, 1, 2) * 160])
 
     assert [one.column for one in repeated_patients({name: numbers}, quasi)] == [name] * is_found
     assert repeated_patients({"site_no": sites}, quasi) == []
