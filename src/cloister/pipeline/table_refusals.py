@@ -153,7 +153,8 @@ def _sentence(why: Why, columns: Sequence[str], file: str) -> Message:
     if why == "free text":
         texts = f"{named}: most records of {file} have a text of several words there that no other has. Leave it out: "
         return Message(texts, setting("drop", [first]), ". ")
-    repeats = f"{named} {'repeats' if len(columns) == 1 else 'repeat'} in {file}, so a patient may have several records, and k would count records. Name it as "
+    verb = "repeats" if len(columns) == 1 else "repeat"
+    repeats = f"{named} {verb} in {file}, so a patient may have several records, and k would count records. Name it as "
     return Message(repeats, setting("patient", first), ", and k counts patients. ")
 
 
