@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.made.examples import examples
 
 import cloister as cl
+from cloister.attacks.table import Targets
 from cloister.io import Tally
 from cloister.shapes.table.format.manifest import guarantee_of
 from cloister.shapes.table.verify.verify import verify
@@ -41,25 +42,38 @@ def patients_by_class(release, frame):
     return found
 
 
-@given(rows=ROWS, seed=st.integers(0, 3))
+@given(rows=ROWS, seed=st.integers(0, 3), sex_level=st.integers(0, 1))
 @examples(40)
-def test_an_attack_counts_the_patients_of_classes(rows, seed):
-    """Who knows all of one record of a patient finds the patients of its class, by brute force, and at least k."""
+def test_an_attack_finds_what_brute_force_does(rows, seed, sex_level):
+    """Who knows all of one record of a patient finds the patients of the classes that cover it, and at least k."""
     frame = frame_of(rows)
     try:
-        release = release_of(frame, levels={"age": 2, "sex": 1}, suppression=0)
+        release = release_of(frame, levels={"age": 2, "sex": sex_level})
     except cl.NoSafeRelease:
         return
     found = cl.attack(release, frame, seed=seed)
-    classes = patients_by_class(release, frame)
+    classes, last = patients_by_class(release, frame), found.levels[-1]
 
+    def covers(labels, age, sex):
+        low, high = map(int, labels[0].strip("[]").split("-"))
+        return low <= age <= high and labels[1] in ("*", sex)
+
+    known = frame["age", "sex"].rows()
+    looked_for = [known[row] for row in Targets.of(frame, "whose", seed).record]
+    matches = [sum(len(who) for labels, who in classes.items() if covers(labels, *one)) for one in looked_for]
+    alone = [frame.filter(pl.col("age") == age, pl.col("sex") == sex)["whose"].n_unique() for age, sex in looked_for]
+    predicates = {*release.data["age", "sex", "dx"].rows()}
+    isolated = [
+        {who for who, age, sex, dx in frame.rows() if dx == other and covers((label, star), age, sex)}
+        for label, star, other in predicates
+    ]
     assert found.holds
-    assert found.targets == frame["whose"].n_unique()
-    last = found.levels[-1]
     assert last.known == "all 2 quasi-identifiers of one record"
-    assert last.released.least in {len(one) for one in classes.values()}
-    alone = frame.group_by("age", "sex").agg(pl.col("whose").n_unique()).filter(pl.col("whose") == 1).height
-    assert last.original.alone <= alone
+    assert (last.released.targets, last.released.none) == (frame["whose"].n_unique(), matches.count(0))
+    assert (last.released.least, last.released.fewer) == (min(filter(None, matches), default=0), 0)
+    assert last.released.rate == pytest.approx(sum(1 / one for one in matches if one) / len(matches))
+    assert last.original.alone == alone.count(1)
+    assert found.predicates.isolating == sum(len(who) == 1 for who in isolated)
 
 
 @given(ages=st.lists(st.integers(20, 59), min_size=12, max_size=40))
