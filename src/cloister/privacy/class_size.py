@@ -81,7 +81,7 @@ class KPatients(ClassRule):
 
     model = "k-patients"
     usage = "k-patients:patient_id=5"
-    says = "every class holds records of at least {k} patients, told apart by {column!r}"
+    says = "every class holds records of at least {k} patients, distinguished by {column!r}"
     needs = "histogram"
     is_monotone = is_closed = True
 
