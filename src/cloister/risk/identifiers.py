@@ -269,7 +269,11 @@ def repeated_patients(
     ordered = [order_values(one) for one in quasi] if many or few else []
     compared = _QuasiIdentifiers([*map(prepare_values, ordered)], [*map(_groups, ordered)])
     named |= {name for name, values in many.items() if compared.agree_in_two(_groups(values))}
-    of_people = [place for place, one in enumerate(quasi) if _stays_with_a_person(one.name)]
+    of_people = [
+        place
+        for place, name in enumerate(one.name for one in quasi)
+        if is_named_age(name) or is_named_sex(name) or is_named_ethnicity(name) or is_about(name, BIRTH)
+    ]
     every = [*range(len(quasi))]
     named |= {
         name
@@ -277,11 +281,6 @@ def repeated_patients(
         if compared.agree_in(of_people or (every if is_named_patient(name) or name.casefold() == "id" else []), values)
     }
     return [DisclosiveColumn(name, "several records of a patient") for name in columns if name in named]
-
-
-def _stays_with_a_person(name: str) -> bool:
-    """Whether a column is about what hardly changes from one record of a person to the next."""
-    return is_named_age(name) or is_named_sex(name) or is_named_ethnicity(name) or is_about(name, BIRTH)
 
 
 class _QuasiIdentifiers:

@@ -297,5 +297,5 @@ def test_a_release_is_exported(release, cloister, tmp_path):
     pytest.importorskip("pyreadstat", reason="the extra files is not installed (make .venv/installed-files)")
     found = cloister("export", release, "--out", tmp_path / "table.sav", "--json")
 
-    assert found.json == {"out": "table.sav", "release": release.name}
+    assert found.json == {"out": "table.sav", "release": release.name, "renamed": {}}
     assert (tmp_path / "table.sav").stat().st_size > 0
