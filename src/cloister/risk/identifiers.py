@@ -256,12 +256,12 @@ def repeated_patients(
         present, distinct = len(values) - values.null_count(), values.drop_nulls().n_unique()
         if not 1 < distinct < present:
             continue
-        is_many = GROUPS * present <= distinct
-        if numbers_patients(name, values) or (is_many and is_named_patient(name)):
+        is_many, is_of_patients = GROUPS * present <= distinct, is_named_patient(name) or name.casefold() == "id"
+        if numbers_patients(name, values) or (is_many and is_of_patients):
             named.add(name)
         elif is_many:
             many[name] = values
-        elif is_named_number(name) or is_named_patient(name):
+        elif is_named_number(name) or is_of_patients:
             few[name] = values
     quasi = [*quasi_identifiers] if many or few else []
     classes = number_rows(quasi) if quasi else None

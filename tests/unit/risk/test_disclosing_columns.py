@@ -100,7 +100,7 @@ def test_ids_that_repeat_are_found_by_name_and_values():
     unique = pl.Series([f"p{one}" for one in range(200)])
     columns = {"PatientId": ids, "subject_id": unique, "doctor": ids, "patient": pl.Series(["yes", "no"] * 100)}
 
-    assert [one.column for one in repeated_patients(columns, [])] == ["PatientId"]
+    assert [one.column for one in repeated_patients(columns | {"ID": ids}, [])] == ["PatientId", "ID"]
 
 
 @pytest.mark.parametrize(
