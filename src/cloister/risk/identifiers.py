@@ -298,10 +298,10 @@ class _QuasiIdentifiers:
         return next(alone, None) is not None and next(alone, None) is not None
 
     def agree_in(self, places: Sequence[int], values: pl.Series) -> bool:
-        """Whether the records of a value agree in all of these quasi-identifiers."""
-        groups = _groups(values)
-        varying = [one for one in (self.values[place] for place in places) if np.ptp(one.values) > 0]
-        return bool(places) and all(share_explained(one, groups) > ONE_PERSON for one in varying)
+        """Whether the records of a value agree in all of these quasi-identifiers that differ at all, if any does."""
+        groups, given = _groups(values), [self.values[place] for place in places]
+        varying = [one for one in given if one.values.size and np.ptp(one.values) > 0]
+        return bool(varying) and all(share_explained(one, groups) > ONE_PERSON for one in varying)
 
     def explains(self, one: int, other: int) -> bool:
         """Whether one quasi-identifier explains another."""

@@ -133,6 +133,8 @@ def test_a_few_patients_with_many_records_each_are_found(name, number, is_found)
 
     assert [one.column for one in repeated_patients({name: numbers}, quasi)] == [name] * is_found
     assert repeated_patients({"site_no": sites}, quasi) == []
+    nothing = [pl.Series("age", [None] * 480, dtype=pl.String), pl.Series("sex", ["F"] * 480)]
+    assert repeated_patients({"rater_no": sites}, nothing) == []
 
 
 def test_ids_that_repeat_are_found_by_what_their_records_share():
