@@ -79,11 +79,6 @@ class Targets:
         order = np.random.default_rng(seed).permutation(original.height)
         return cls(order[np.unique(whose[order], return_index=True)[1]], whose)
 
-    def count(self, groups: Integers, n_groups: int) -> Integers:
-        """Return how many patients have a record of the original in each group."""
-        pairs = np.unique(groups * (int(self.patient.max(initial=0)) + 1) + self.patient)
-        return np.bincount(pairs // (int(self.patient.max(initial=0)) + 1), minlength=n_groups)
-
 
 def _open_reduced(
     folder: Path,
@@ -101,6 +96,11 @@ def _open_reduced(
     n_patients, is_several = targets.record.size, promise.patient is not None
     ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
     released_ids = pl.Series() if promise.id is None else frame[promise.id]
+    if is_several and promise.id is None:
+        raise InputError(
+            "Patients have several records in this release, and it does not show which are of one patient: so an "
+            "attack cannot count the patients who match."
+        )
     # who is which of the patients that are numbered again in each class is not in a crosswalk
     rows = released_of(None if is_several else asked.secret(), ids, released_ids, n_patients)
     known = [number_texts(as_text(source.frame[column])) for column in columns]
@@ -109,11 +109,12 @@ def _open_reduced(
     labels, sizes, own = group_rows([numbers for _, numbers in known], original.height)
     exact = tuple([(number,) for number in range(len(texts))] for texts, _ in known)
     recorded = {name: as_text(frame[name]) for name in manifest.columns if manifest.role(name) in ("sensitive", "kept")}
-    every_record = replace(released, values=tuple(numbers for _, numbers in known))
-    predicates = RecordPredicates.of(every_record, groups, recorded, original, targets.patient)
+    every_record = released
     if is_several:
-        released = replace(released, sizes=_count_numbered(frame, promise, groups))
-        sizes = targets.count(own, sizes.size)
+        every_record = replace(released, values=tuple(numbers for _, numbers in known))
+        released = replace(released, sizes=_count_patients(groups, released_ids))
+        sizes = _count_patients(own, pl.Series(targets.patient))
+    predicates = RecordPredicates.of(every_record, groups, recorded, original, targets.patient)
     searched = Labelled(labels, sizes, released.values, exact, own[targets.record])
     adversary = _knowing_columns(len(columns), released, searched, is_several=is_several)
     sensitive = [
@@ -154,17 +155,14 @@ def _knowing_columns(n_columns: int, released: Labelled, original: Labelled, *, 
     )
 
 
-def _count_numbered(frame: pl.DataFrame, promise: Guarantee, groups: Integers) -> Integers:
-    """Return how many patients each class has, by the numbers that they have in it."""
-    if promise.id is None:
-        raise InputError(
-            "Patients have several records in this release, and it does not show which are of one patient: so an "
-            "attack cannot count the patients who match."
-        )
-    numbered = pl.DataFrame([pl.Series("group", groups), as_text(frame[promise.id]).alias("patient")])
-    return (
-        numbered.group_by("group").agg(pl.col("patient").n_unique()).sort("group")["patient"].cast(pl.Int64).to_numpy()
-    )
+def _count_patients(groups: Integers, patients: pl.Series) -> Integers:
+    """Return how many patients have a record in each group.
+
+    ``groups, patients``: of each record; released ones have the numbers that patients have in their class
+    """
+    both = pl.DataFrame([pl.Series("group", groups), patients.alias("patient")])
+    counted = both.group_by("group").agg(pl.col("patient").n_unique()).sort("group")
+    return counted["patient"].cast(pl.Int64).to_numpy()
 
 
 def _refine(

@@ -28,7 +28,7 @@ RECORDED = (Role.SENSITIVE, Role.KEPT)
 
 
 def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[DisclosiveColumn]:
-    """Reject free text that is unique in most records, and ids that repeat; return those that were accepted.
+    """Reject free text that is unique in most records, and ids that repeat; return the columns that were accepted.
 
     Ids are dropped columns, recorded ones that number something by their name, and quasi-identifiers that are called
     after patients. If a column distinguishes patients, examine one row of each. Another that repeats in these rows

@@ -13,7 +13,7 @@ import polars as pl
 
 from cloister.results import DisclosiveColumn
 
-from .association import LEAST_RECORDS, OrderedValues, group_records, order_values, prepare_values, share_explained
+from .association import LEAST_RECORDS, group_records, order_values, prepare_values, share_explained
 from .column_names import (
     BIRTH,
     is_about,
@@ -251,7 +251,7 @@ def repeated_patients(
     name must be one of patients or numbers, and records agree in ages, sexes, births and ethnicities; or, where none of
     these is a quasi-identifier and the name is of patients, in all that are.
     """
-    named, many, few = set[str](), dict[str, pl.Series](), dict[str, pl.Series]()
+    named, many, few = set[str](), list[str](), dict[str, bool]()  # of few values: whether the name is of patients
     for name, values in columns.items():
         present, distinct = len(values) - values.null_count(), values.drop_nulls().n_unique()
         if not 1 < distinct < present:
@@ -260,35 +260,26 @@ def repeated_patients(
         if numbers_patients(name, values) or (is_many and is_of_patients):
             named.add(name)
         elif is_many:
-            many[name] = values
+            many.append(name)
         elif is_named_number(name) or is_of_patients:
-            few[name] = values
+            few[name] = is_of_patients
     quasi = [*quasi_identifiers] if many or few else []
     classes = number_rows(quasi) if quasi else None
-    many = {name: values for name, values in many.items() if _may_distinguish(name, values, classes)}
-    ordered = [order_values(one) for one in quasi] if many or few else []
-    compared = _QuasiIdentifiers([*map(prepare_values, ordered)], [*map(_groups, ordered)])
-    named |= {name for name, values in many.items() if compared.agree_in_two(_groups(values))}
-    of_people = [
-        place
-        for place, name in enumerate(one.name for one in quasi)
-        if is_named_age(name) or is_named_sex(name) or is_named_ethnicity(name) or is_about(name, BIRTH)
-    ]
-    every = [*range(len(quasi))]
-    named |= {
-        name
-        for name, values in few.items()
-        if compared.agree_in(of_people or (every if is_named_patient(name) or name.casefold() == "id" else []), values)
-    }
+    many = [name for name in many if _may_distinguish(name, columns[name], classes)]
+    compared = _QuasiIdentifiers(quasi if many or few else [])
+    named |= {name for name in many if compared.agree_in_two(_groups(columns[name]))}
+    named |= {name for name, every in few.items() if compared.agree_of_a_person(_groups(columns[name]), every=every)}
     return [DisclosiveColumn(name, "several records of a patient") for name in columns if name in named]
 
 
 class _QuasiIdentifiers:
     """Quasi-identifiers as they are compared with a column that is omitted, and which of them explains which."""
 
-    def __init__(self, values: Sequence[OrderedValues], groups: Sequence[Numbers]) -> None:
-        self.values = values
-        self.groups = groups
+    def __init__(self, columns: Sequence[pl.Series]) -> None:
+        ordered = [order_values(one) for one in columns]
+        self.names = [one.name for one in columns]
+        self.values = [prepare_values(one) for one in ordered]
+        self.groups = [_groups(one) for one in ordered]
         self.found: dict[tuple[int, int], bool] = {}
 
     def agree_in_two(self, groups: Numbers) -> bool:
@@ -297,10 +288,18 @@ class _QuasiIdentifiers:
         alone = (one for one in explained if not any(self.explains(other, one) for other in explained if other != one))
         return next(alone, None) is not None and next(alone, None) is not None
 
-    def agree_in(self, places: Sequence[int], values: pl.Series) -> bool:
-        """Whether the records of a value agree in all of these quasi-identifiers that differ at all, if any does."""
-        groups, given = _groups(values), [self.values[place] for place in places]
-        varying = [one for one in given if one.values.size and np.ptp(one.values) > 0]
+    def agree_of_a_person(self, groups: Numbers, *, every: bool) -> bool:
+        """Whether the records of a group agree in what hardly changes about a person, of what differs at all, if any.
+
+        ``every``: whether they must agree in all quasi-identifiers where none of these is about that
+        """
+        of_people = [
+            one
+            for name, one in zip(self.names, self.values, strict=True)
+            if is_named_age(name) or is_named_sex(name) or is_named_ethnicity(name) or is_about(name, BIRTH)
+        ]
+        compared = of_people or (self.values if every else [])
+        varying = [one for one in compared if one.values.size and np.ptp(one.values) > 0]
         return bool(varying) and all(share_explained(one, groups) > ONE_PERSON for one in varying)
 
     def explains(self, one: int, other: int) -> bool:
